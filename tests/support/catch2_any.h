@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Catch2 version 2 (Debian 12) or 3 (Ubuntu 24.04) under one include and one spelling of Approx.
+#pragma once
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif
