@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace plumber {
 
@@ -19,8 +20,12 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, std::string where, const std::string& message, std::string hint = "")
-      : std::runtime_error(message), kind(kind), where(std::move(where)), hint(std::move(hint)) {}
+  Error(ErrorKind error_kind, std::string place, const std::string& message,
+        std::string way_out = "")
+      : std::runtime_error(message),
+        kind(error_kind),
+        where(std::move(place)),
+        hint(std::move(way_out)) {}
 
   ErrorKind kind;
   std::string where;  // "file", "file:line:column" or "file: node 'x'"; empty if there is no place

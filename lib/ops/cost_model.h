@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicts the period of a pipeline under a setting of its knobs (design §3: thread segments, hand-off).
+//
+// A chain of synchronous ops runs on one thread; an async boundary (prefetch, parallel map, parallel
+// interleave, ...) starts another. Per root element, in seconds:
+//   segment thread:   a_i = sum of its nodes' work + n_i W (dispatched calls) + hand-overs C e
+//   parallel node:    (b_i + n_i wp) / p
+//   parallel interleave: inner segment / min(p, cycle_length, files)
+//   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists
+//   disk, Python lock, consumer's think time Z in the root segment
+// The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C with
+// the work an element on the slower side; constants come from the calibration, else built-in ones.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+
+namespace plumber {
+
+/// Hand-off constants of a machine, s. Defaults: a 2-core virtual machine, TensorFlow 2.21.
+struct HandOff {
+  double w0 = 28e-6, w1 = 90e-6, tau = 30e-6;  // latency of a dispatched call
+  double h0 = 37e-6, h1 = 95e-6;               // its CPU
+  double k0 = 4.6e-6, kop = 0.18e-6;           // what node time over-counts: a call, an op of it
+  double kpm = 14.4e-6, kpm_many = 26e-6;      // the same for one, several parallel maps
+  double p1 = 48e-6;                           // parallel map with p = 1, wall a call
+  double wp = 58e-6, wp_inline = 46e-6;        // parallel map with p >= 2
+  double hp = 45e-6, hp_inline = 33e-6;
+  double runner = 8e-6;                        // a parallel op's runner thread, a call
+  double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;   // hand-over of one element through a buffer
+  double scale_w = 1, scale_h = 1;             // fitted to the trace
+  bool scale_clamped = false;
+  bool calibrated = false;                     // the constants are this machine's
+};
+
+enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline };
+
+/// Demands of one node per root element, whatever the setting.
+struct NodeCost {
+  double work_s = 0;      // b_i: time a thread is held by the node's own work (I/O waits included)
+  double cpu_s = 0;       // CPU of it
+  double calls = 0;       // n_i: function calls
+  double elements = 0;    // e_i = V_i
+  double disk_bytes = 0;  // file bytes read
+  double iterators = 0;   // inner iterators opened (flat_map, interleave)
+  bool python = false;    // holds the Python lock
+  bool work_clamped = false;  // node time is mostly hand-off: too small to measure
+};
+
+struct Costs {
+  PerNode<NodeCost> nodes;
+  HandOff hand_off;
+  bool hand_off_known = true;  // opstats: node time holds the hand-off already, none is added
+  double think_time_s = 0;     // Z
+};
+
+/// How one node is run.
+struct NodeSetting {
+  Mode mode = Mode::kNone;
+  double parallelism = 1;
+  bool boundary = false;         // the node is itself async: prefetch, parallel ...
+  bool prefetch_above = false;   // one more prefetch inserted above it
+  bool cached = false;           // a filled memory cache above it: it and all below cost nothing
+  bool operator==(const NodeSetting&) const = default;
+};
+using Setting = PerNode<NodeSetting>;
+
+struct Machine {
+  double cores = 1;
+  std::optional<double> disk_bytes_per_s;
+};
+
+enum class BoundKind { kThread, kParallel, kCpu, kDisk, kPythonLock, kConsumer };
+
+struct Bound {
+  BoundKind kind{};
+  std::vector<NodeId> nodes;  // largest share first
+  double bound_per_s = 0;
+  bool operator==(const Bound&) const = default;
+};
+
+struct Evaluation {
+  double period_s = 0;
+  std::vector<Bound> bounds;        // ascending; the first is the bottleneck
+  PerNode<int> segment;             // segment number of each node, consumer's is 0
+  double dispatch_s = 0;            // hand-off latency in the binding segment
+  double clamped_work_s = 0;        // work in the binding bound that was too small to measure
+  double cpu_s = 0;                 // CPU per root element
+};
+
+/// The program as traced: modes and parallelism as they ran.
+Setting traced_setting(const Pipeline& pipeline);
+
+/// What stock TensorFlow makes of the program by default: map_parallelization, map_and_batch_fusion,
+/// inject_prefetch and AUTOTUNE'd parallelism at the core count.
+Setting stock_setting(const Pipeline& pipeline, const Machine& machine);
+
+Evaluation evaluate(const Pipeline& pipeline, const Costs& costs, const Setting& setting,
+                    const Machine& machine);
+
+/// Latency and CPU of one dispatched call after x seconds of work; hand-over of one element.
+double dispatch_latency_s(const HandOff& hand_off, double x_s);
+double dispatch_cpu_s(const HandOff& hand_off, double x_s);
+double handover_s(const HandOff& hand_off, double x_s);
+
+}  // namespace plumber

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Analysis + limits -> plan (design §4): the best use of cores, memory and disk, with reasons.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ops/analysis.h"
+#include "pipeline/plan.h"
+
+namespace plumber {
+
+struct Limits {
+  double cores = 1;
+  double memory_bytes = 0;
+  std::optional<double> disk_bytes_per_s;
+  bool cores_from_trace = false;
+  bool memory_from_trace = false;
+};
+
+enum class Permission {
+  kFrozenOrder, kPyfuncCache, kUnfreeze, kReshuffle, kStatefulParallel, kNondeterministic,
+};
+std::string permission_word(Permission permission);  // "frozen-order", ...
+std::optional<Permission> permission_of(const std::string& word);
+
+enum class ModelKind { kDefault, kPaper };
+
+struct OptimizeOptions {
+  Limits limits;
+  ModelKind model = ModelKind::kDefault;
+  bool allow_cache = true;                // --no-cache
+  bool strict_order = false;              // --strict-order
+  std::set<Permission> permissions;       // --allow
+  std::optional<double> epochs;           // --epochs; nullopt: steady state
+  std::optional<double> target_rate_per_s;
+};
+
+enum class PlanStatus { kOptimal, kNoChange, kInfeasible };
+
+struct Predicted {
+  std::optional<double> as_traced_per_s;
+  double before_per_s = 0;       // stock TensorFlow, default options
+  double first_epoch_per_s = 0;
+  double after_per_s = 0;
+  std::pair<double, double> range_per_s{0, 0};
+  bool upper_bound = false;
+  std::string why;               // why a range or a bound, or what the number rests on
+  double speedup = 1;            // after / before
+  std::optional<double> cache_pays_after_epochs;
+  std::optional<Bound> bound;
+};
+
+struct Theta {
+  NodeId node{};
+  double cores = 0;
+};
+
+struct LpResult {
+  double objective_per_s = 0;
+  std::vector<Theta> theta;          // source first
+  std::vector<std::string> binding;  // "cores" or node names
+  std::string program;               // CPLEX LP text, for --lp
+};
+
+struct NextMemory {
+  double bytes = 0;
+  double gain_per_s = 0;
+};
+
+struct MoreResources {
+  double core_gain_per_s = 0;
+  std::optional<NextMemory> next_memory;
+  std::optional<double> disk_gain_per_s;
+};
+
+struct Rejected {
+  std::string edit;
+  std::string node;
+  std::string reason;
+  bool operator==(const Rejected&) const = default;
+};
+
+struct PlannedMemory {
+  double budget_bytes = 0;
+  double planned_bytes = 0;
+  std::vector<MemoryItem> items;
+};
+
+struct OptimizeResult {
+  ModelKind model = ModelKind::kDefault;
+  PlanStatus status = PlanStatus::kNoChange;
+  Limits limits;
+  std::vector<std::string> permissions;
+  Predicted predicted;
+  LpResult lp;
+  MoreResources more;
+  Plan plan;
+  std::vector<Rejected> rejected;
+  PlannedMemory memory;
+  std::vector<std::string> warnings;
+};
+
+/// Solves for the plan. Never throws for an infeasible target: that is a status.
+OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,
+                        const OptimizeOptions& options);
+
+}  // namespace plumber

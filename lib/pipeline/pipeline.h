@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipeline as a graph of dataset nodes with their counters: what analysis and optimisation work
+// on. Main-graph nodes and the data sets inside functions stand in one list, source first; a node
+// inside a function is named OUTER>INNER, nested as deep as needed. No protobuf types here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/op_table.h"
+#include "trace/trace.h"
+
+namespace plumber {
+
+enum class NodeId : std::int32_t {};
+constexpr std::size_t index_of(NodeId id) { return static_cast<std::size_t>(id); }
+
+/// One value for each node of a pipeline.
+template <class T>
+class PerNode {
+ public:
+  PerNode() = default;
+  explicit PerNode(std::size_t size, const T& value = T()) : values_(size, value) {}
+  decltype(auto) operator[](NodeId id) { return values_[index_of(id)]; }
+  decltype(auto) operator[](NodeId id) const { return values_[index_of(id)]; }
+  std::size_t size() const { return values_.size(); }
+  auto begin() { return values_.begin(); }
+  auto end() { return values_.end(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  bool operator==(const PerNode&) const = default;
+
+ private:
+  std::vector<T> values_;
+};
+
+constexpr std::int64_t kAutotune = -1;
+
+/// What a user function reaches through any call (design §4, cache rule): facts, not judgements.
+struct FunctionFacts {
+  int ops = 0;                       // ops, calls inlined
+  std::vector<std::string> random;   // ops whose value differs from call to call, sorted, unique
+  std::vector<std::string> stateful; // ops with effects or state of their own
+  std::vector<std::string> python;   // PyFunc, EagerPyFunc, ...
+  std::vector<std::string> control_flow;
+  std::vector<std::string> sharding;  // kernels that shard over the intra-op pool
+  std::vector<std::string> missing;   // called functions that the library lacks
+  bool recursive = false;
+  bool short_circuit = false;  // only passes inputs on: TensorFlow makes no call
+};
+
+struct Function {
+  std::string name;         // as in the library
+  std::string source_name;  // what the user wrote: "_parse" of "__inference_Dataset_map__parse_69"
+  FunctionFacts facts;
+};
+
+/// Counters of a node at one dump, over all its iterators (kept ones; polling may have lost some).
+struct Counters {
+  double elements = 0;
+  double service_s = 0;
+  double cpu_s = 0;  // opstats only
+  double bytes_produced = 0;
+  double disk_bytes = 0;    // opstats: payload bytes read
+  double files_opened = 0;  // opstats readers
+  double iterators = 0;     // model: iterators seen
+  double buffered_elements = 0;
+  double buffered_bytes = 0;
+  bool operator==(const Counters&) const = default;
+};
+
+struct Node {
+  std::string name;
+  std::string op;
+  Kind kind = Kind::kOpaque;
+  Threading threading = Threading::kSynchronous;
+  std::vector<NodeId> inputs;         // dataset inputs, graph order
+  std::vector<NodeId> inner;          // roots of the data sets that its functions make
+  std::optional<NodeId> outer;        // the node whose function holds this one
+  std::optional<Function> function;   // the per-element function (map, filter, interleave, ...)
+  std::vector<Function> other_functions;
+
+  // Scalars of the program; nullopt: absent or not a constant.
+  std::optional<std::int64_t> parallelism;  // kAutotune if AUTOTUNE
+  std::optional<std::int64_t> buffer_size;  // prefetch, shuffle; kAutotune if AUTOTUNE
+  std::optional<std::int64_t> count;        // take, skip, repeat, batch/window size, shards
+  std::optional<std::int64_t> cycle_length;
+  std::optional<std::int64_t> block_length;
+  std::optional<std::int64_t> source_elements;  // range, slices, tensor: elements of one pass
+  std::vector<std::string> file_names;          // where the program spells them out
+  std::string cache_file;                       // cache(filename); empty: in memory
+  bool drop_remainder = false;
+  bool deterministic = true;
+  bool reshuffle_each_iteration = true;
+  bool stop_on_empty = false;
+  bool inter_op = true;          // use_inter_op_parallelism
+  bool fixed_seed = false;       // shuffle/random source with a constant, non-zero seed
+  bool component_types_known = true;
+
+  // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
+  std::optional<double> traced_parallelism;
+  std::optional<double> traced_buffer_size;
+  bool autotuned = false;
+  std::optional<double> buffer_fill;        // mean elements in the buffer, by the recorder
+  std::int64_t traced_cardinality = -2;     // opstats: -1 infinite, -2 unknown
+  bool aligned = false;                     // counters were found for it
+  bool fused_upward = false;  // its counters are those of a fused node (MapAndBatch, ...) above it
+};
+
+struct Unaligned {
+  std::vector<std::string> graph;  // nodes of the program without counters
+  std::vector<std::string> model;  // iterators without a node of the program
+};
+
+/// The consumer of the root's elements.
+struct Consumer {
+  std::optional<double> think_time_s;  // Z as traced
+  bool bare = true;                    // only the recorder pulled
+};
+
+struct PipelineDump {
+  double time_s = 0;
+  double process_cpu_s = 0;
+  double root_elements = 0;
+  PerNode<Counters> counters;
+};
+
+struct Pipeline {
+  std::string name;
+  Dialect dialect = Dialect::kNone;
+  std::vector<Node> nodes;  // source first: a node stands after its inputs and its inner nodes
+  NodeId root{};
+  std::vector<PipelineDump> dumps;
+  Consumer consumer;
+  TraceMachine machine;
+  std::optional<Recorder> recorder;
+  std::map<std::string, double> file_bytes;
+  bool file_bytes_are_completed_only = false;
+  std::vector<std::string> recorder_options;  // Options fields that the tracer set, to be dropped
+  std::string graph_fingerprint;
+  Unaligned unaligned;
+  std::vector<std::string> warnings;
+
+  const Node& operator[](NodeId id) const { return nodes[index_of(id)]; }
+  Node& operator[](NodeId id) { return nodes[index_of(id)]; }
+  std::size_t size() const { return nodes.size(); }
+};
+
+/// Builds the graph of a trace and joins the counters to it. Throws Error(kInput) on a program that
+/// has no root, a cycle or two nodes of one name; all else that does not fit is reported in the result.
+Pipeline build_pipeline(const Trace& trace);
+
+/// The node of that name, or nullopt.
+std::optional<NodeId> find_node(const Pipeline& pipeline, const std::string& name);
+
+}  // namespace plumber
