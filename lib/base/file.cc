@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace plumber {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxBytes = size_t{1} << 31;
+constexpr size_t kChunkBytes = size_t{1} << 18;
+constexpr int kMaxLinks = 40;       // what Linux follows
+constexpr int kMaxTempNames = 100;  // leftovers of killed processes that had our number
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+Error io_error(const std::string& path, const std::string& message, const std::string& hint = "") {
+  return Error(ErrorKind::kIo, path, message, hint);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+  /// Some file systems report a failed write only here. Zero, or the error's number.
+  int close() {
+    const int result = ::close(number_);
+    number_ = -1;
+    return result == 0 ? 0 : errno;
+  }
+
+ private:
+  int number_;
+};
+
+/// Removes the file unless it was renamed.
+struct TemporaryFile {
+  explicit TemporaryFile(fs::path file) : path(std::move(file)) {}
+  ~TemporaryFile() {
+    if (!renamed) ::unlink(path.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  fs::path path;
+  bool renamed = false;
+};
+
+void write_all(int descriptor, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw io_error(path, "cannot write: " + reason(errno));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void write_directly(const std::string& path, std::string_view bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.number() < 0) throw io_error(path, "cannot open for writing: " + reason(errno));
+  write_all(file.number(), bytes, path);
+  if (const int failed = file.close()) throw io_error(path, "cannot write: " + reason(failed));
+}
+
+/// Where the links end; the file there need not exist.
+fs::path follow_links(const std::string& path) {
+  fs::path target = path;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    std::error_code none;
+    const fs::path next = fs::read_symlink(target, none);
+    if (none) return target;
+    target = target.parent_path() / next;
+  }
+  throw io_error(path, "cannot open for writing: " + reason(ELOOP));
+}
+
+fs::path folder_of(const fs::path& target) {
+  const fs::path folder = target.parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+/// A new file beside the target; `descriptor` is set to it. The name does not grow with the
+/// target's, which may be as long as the file system allows.
+fs::path create_beside(const fs::path& target, const std::string& path, int& descriptor) {
+  const fs::path folder = folder_of(target);
+  for (int i = 0; i < kMaxTempNames; ++i) {
+    const fs::path candidate = folder / fmt::format(".plumber-{}-{}.tmp", ::getpid(), i);
+    descriptor = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) return candidate;
+    if (errno != EEXIST) break;
+  }
+  throw io_error(path, fmt::format("cannot create a file in the directory '{}': {}",
+                                   folder.string(), reason(errno)));
+}
+
+void replace(const fs::path& target, std::optional<mode_t> mode, const std::string& path,
+             std::string_view bytes) {
+  int number = -1;
+  TemporaryFile temporary(create_beside(target, path, number));
+  Descriptor file(number);
+  write_all(number, bytes, path);
+  if (mode && ::fchmod(number, *mode) != 0) {
+    throw io_error(path, "cannot keep the file's mode: " + reason(errno));
+  }
+  if (::fsync(number) != 0) throw io_error(path, "cannot write: " + reason(errno));
+  if (const int failed = file.close()) throw io_error(path, "cannot write: " + reason(failed));
+  if (::rename(temporary.path.c_str(), target.c_str()) != 0) {
+    throw io_error(path, "cannot replace the file: " + reason(errno));
+  }
+  temporary.renamed = true;
+}
+
+}  // namespace
+
+std::string read_descriptor(int descriptor, const std::string& name) {
+  std::string bytes;
+  size_t size = 0;
+  while (true) {
+    bytes.resize(size + kChunkBytes);
+    const ssize_t got = ::read(descriptor, bytes.data() + size, kChunkBytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw io_error(name, "cannot read: " + reason(errno));
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+    if (size > kMaxBytes) throw io_error(name, "larger than 2 GiB, which no trace is");
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) throw io_error(path, "cannot open: " + reason(errno));
+  return read_descriptor(file.number(), path);
+}
+
+void write_output(const std::string& path, std::string_view bytes) {
+  struct stat status = {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    throw io_error(path, "is a directory", "name a file in it");
+  }
+  if (exists && !S_ISREG(status.st_mode)) return write_directly(path, bytes);
+
+  const fs::path target = follow_links(path);
+  std::error_code ignored;
+  if (!fs::is_directory(folder_of(target), ignored)) {
+    throw io_error(path,
+                   fmt::format("the directory '{}' does not exist", folder_of(target).string()),
+                   "make it first, or name another place");
+  }
+  if (!exists) return replace(target, std::nullopt, path, bytes);
+  // A rename would get past the file's own protection.
+  if (::access(target.c_str(), W_OK) != 0) {
+    throw io_error(path, "cannot open for writing: " + reason(errno));
+  }
+  replace(target, status.st_mode & 07777, path, bytes);
+}
+
+}  // namespace plumber
