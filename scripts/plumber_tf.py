@@ -1,0 +1,1053 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bridge between plumber and stock TensorFlow (2.17 or later).
+
+    plumber_tf.py trace PIPELINE.py:make --arg data_dir=DIR --seconds 10 -o trace.pb
+    plumber_tf.py calibrate
+    plumber_tf.py load tuned.pb
+    plumber_tf.py compare PIPELINE.py:make tuned.pb --arg data_dir=DIR
+
+The same from Python:
+
+    with plumber_tf.trace(dataset, "trace.pb") as dataset:
+        model.fit(dataset, steps_per_epoch=100)
+    dataset = plumber_tf.load("tuned.pb")
+
+A trace holds the serialised program, the counters of tf.data's own performance model (every node
+of every iterator, the finished ones too) and the facts of the machine. Its format is
+schemas/trace.proto; this file needs TensorFlow and the standard library only.
+"""
+import argparse
+import ast
+import collections
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import itertools
+import json
+import math
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import weakref
+
+
+
+@contextlib.contextmanager
+def _quiet_stderr():
+    """TensorFlow greets on stderr from C++ while it is imported; a failure is shown in full."""
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as sink:
+        os.dup2(sink.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            sink.seek(0)
+            os.write(saved, sink.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+with _quiet_stderr() if __name__ == "__main__" else contextlib.nullcontext():
+    import tensorflow as tf  # noqa: E402
+from google.protobuf import descriptor_pb2, descriptor_pool, message  # noqa: E402
+from google.protobuf import message_factory, text_format  # noqa: E402
+from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2  # noqa: E402
+
+RECORDER_VERSION = "plumber_tf 1"
+POLL_S = 0.020
+GAPS_KEPT = 100  # what one iterator of TensorFlow keeps, too
+EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG = 1, 2, 3, 70
+
+
+class Error(Exception):
+    """What was asked cannot be done: what, where, and a way out."""
+
+    def __init__(self, message, hint=None):
+        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+        self.message, self.hint = message, hint
+
+
+# ---- trace format ---------------------------------------------------------------------------------
+# schemas/trace.proto without the messages that only the original's dialect uses. A test compares.
+_SCHEMA = {
+    "MachineInfo": "1 int64 num_cores, 2 int64 memory_free, 3 int64 memory_total,"
+                   "4 double estimated_disk_bandwidth, 5 int64 num_hyperthreads_per_core,"
+                   "6 double nominal_cpu_frequency_mhz, 7 string model",
+    "FileSize": "1 string name, 2 int64 size_bytes",
+    "CtxInfo": "1 int64 shared_threadpool_size, 2 int64 udf_threadpool_size,"
+               "3 repeated FileSize file_sizes",
+    "SnapshotInfo": "1 int64 start_time, 2 int64 current_time, 3 int64 process_start_time,"
+                    "4 int64 process_current_time",
+    "Calibration": "1 double dispatch_base_s, 2 double dispatch_deep_s, 3 double dispatch_tau_s,"
+                   "4 double dispatch_cpu_base_s, 5 double dispatch_cpu_deep_s,"
+                   "6 double node_overcount_s, 7 double node_overcount_op_s,"
+                   "8 double parallel_overcount_s, 9 double parallel_wall_s,"
+                   "10 double parallel_inline_wall_s, 11 double parallel_cpu_s,"
+                   "12 double parallel_inline_cpu_s, 13 double handover_base_s,"
+                   "14 double handover_slope, 15 double handover_max_s, 16 double next_s,"
+                   "17 int32 cores",
+    "BufferFill": "1 int64 node_id, 2 string node_name, 3 double mean_elements,"
+                  "4 double max_elements",
+    "Recorder": "1 string tensorflow_version, 2 string mode, 3 double polling_interval_s,"
+                "4 int32 cores_allowed, 5 double cgroup_cpu_cores, 6 int64 cgroup_memory_bytes,"
+                "7 double pipeline_cpu_s, 8 repeated BufferFill buffer_fill,"
+                "9 Calibration calibration, 10 repeated FileSize source_files,"
+                "11 string element_spec, 12 bytes user_options, 13 int64 memory_total_bytes,"
+                "14 double inline_probe_cpu_s, 15 string recorder_version,"
+                "16 repeated string warnings",
+    "PipelineSnapshot": "1 tensorflow.GraphDef graph, 3 MachineInfo machine_info,"
+                        "4 CtxInfo ctx_info, 6 SnapshotInfo snapshot_info,"
+                        "100 tensorflow.data.model.ModelProto model, 101 Recorder recorder",
+}
+
+
+def _trace_file_descriptor():
+    """The schema above as a protobuf file descriptor."""
+    scalar = descriptor_pb2.FieldDescriptorProto
+    types = {"int64": scalar.TYPE_INT64, "int32": scalar.TYPE_INT32, "double": scalar.TYPE_DOUBLE,
+             "string": scalar.TYPE_STRING, "bytes": scalar.TYPE_BYTES}
+    file = descriptor_pb2.FileDescriptorProto(
+        name="plumber/bridge/trace.proto", package="plumber.bridge", syntax="proto3",
+        dependency=[graph_pb2.DESCRIPTOR.name, model_pb2.DESCRIPTOR.name])
+    for message_name, text in _SCHEMA.items():
+        entries = file.message_type.add(name=message_name)
+        for words in (entry.split() for entry in text.split(",")):
+            kind, name = words[-2:]
+            field = entries.field.add(name=name, number=int(words[0]))
+            field.label = scalar.LABEL_REPEATED if words[1] == "repeated" else scalar.LABEL_OPTIONAL
+            if kind in types:
+                field.type = types[kind]
+            else:
+                field.type = scalar.TYPE_MESSAGE
+                field.type_name = f".{kind}" if "." in kind else f".plumber.bridge.{kind}"
+    return file
+
+
+def _trace_messages():
+    pool = descriptor_pool.Default()
+    descriptor = pool.AddSerializedFile(_trace_file_descriptor().SerializeToString())
+    descriptor = descriptor or pool.FindFileByName("plumber/bridge/trace.proto")
+    return {name: message_factory.GetMessageClass(entry)
+            for name, entry in descriptor.message_types_by_name.items()}
+
+
+MESSAGES = _trace_messages()
+
+
+def read_trace(path):
+    """A trace file (one PipelineSnapshot, binary)."""
+    snapshot = MESSAGES["PipelineSnapshot"]()
+    with _reading(path):
+        with open(path, "rb") as file:
+            snapshot.ParseFromString(file.read())
+    return snapshot
+
+
+@contextlib.contextmanager
+def _reading(path):
+    try:
+        yield
+    except OSError as error:
+        raise Error(f"{path}: {error.strerror}") from error
+    except Exception as error:
+        if isinstance(error, Error):
+            raise
+        raise Error(f"{path}: not readable: {error}") from error
+
+
+def _write(path, data):
+    """Beside the target, then renamed: on any failure the target is as before."""
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with _writing(path), open(path, "wb") as file:
+            file.write(data)
+        return
+    with _writing(path):
+        handle, part = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o666 & ~_umask()
+            os.chmod(part, mode)
+            os.replace(part, path)
+        except BaseException:
+            os.unlink(part)
+            raise
+
+
+@contextlib.contextmanager
+def _writing(path):
+    try:
+        yield
+    except OSError as error:
+        raise Error(f"{path}: cannot write: {error.strerror}") from error
+
+
+@functools.lru_cache(maxsize=None)
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# ---- element_spec as text -------------------------------------------------------------------------
+# JSON, one object a node: {"tensor": {...}}, {"sparse": ...}, {"ragged": ...}, {"tuple": [...]},
+# {"dict": [[key, node], ...]}, {"dataset": ...}, {"optional": ...}, {"none": true}. No eval anywhere.
+
+def spec_to_text(spec):
+    return json.dumps(_spec_to_json(spec), separators=(",", ":"))
+
+
+def spec_from_text(text):
+    try:
+        return _spec_from_json(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Error(f"element_spec not understood: {text[:120]!r}: {error}",
+                    "pass element_spec to load()") from error
+
+
+def _spec_to_json(spec):
+    if isinstance(spec, tf.RaggedTensorSpec):
+        return {"ragged": {**_shape_and_dtype(spec), "ragged_rank": spec.ragged_rank,
+                           "row_splits_dtype": spec.row_splits_dtype.name}}
+    if isinstance(spec, tf.SparseTensorSpec):
+        return {"sparse": _shape_and_dtype(spec)}
+    if isinstance(spec, tf.TensorSpec):
+        return {"tensor": _shape_and_dtype(spec)}
+    if isinstance(spec, tf.data.DatasetSpec):
+        return {"dataset": _spec_to_json(spec._element_spec),  # no public name for it
+                "shape": _shape_to_json(spec._dataset_shape)}
+    if isinstance(spec, tf.OptionalSpec):
+        return {"optional": _spec_to_json(spec._value_structure)}
+    if spec is None or type(spec).__name__ == "NoneTensorSpec":
+        return {"none": True}
+    if isinstance(spec, tuple):
+        items = [_spec_to_json(item) for item in spec]
+        if hasattr(spec, "_fields"):
+            return {"tuple": items, "name": type(spec).__name__, "fields": list(spec._fields)}
+        return {"tuple": items}
+    if isinstance(spec, collections.abc.Mapping):
+        return {"dict": [[key, _spec_to_json(value)] for key, value in spec.items()]}
+    raise Error(f"element_spec holds a {type(spec).__name__}, which has no text form here",
+                "pass element_spec to load()")
+
+
+def _spec_from_json(node):
+    if "tensor" in node:
+        return tf.TensorSpec(*_shape_from_json(node["tensor"]))
+    if "sparse" in node:
+        return tf.SparseTensorSpec(*_shape_from_json(node["sparse"]))
+    if "ragged" in node:
+        ragged = node["ragged"]
+        return tf.RaggedTensorSpec(*_shape_from_json(ragged), ragged_rank=ragged["ragged_rank"],
+                                   row_splits_dtype=tf.as_dtype(ragged["row_splits_dtype"]))
+    if "dataset" in node:
+        return tf.data.DatasetSpec(_spec_from_json(node["dataset"]), tf.TensorShape(node["shape"]))
+    if "optional" in node:
+        return tf.OptionalSpec(_spec_from_json(node["optional"]))
+    if "none" in node:
+        return tf.data.Dataset.from_tensors(None).element_spec
+    if "tuple" in node:
+        items = [_spec_from_json(item) for item in node["tuple"]]
+        if "name" in node:
+            return collections.namedtuple(node["name"], node["fields"])(*items)
+        return tuple(items)
+    return {key: _spec_from_json(value) for key, value in node["dict"]}
+
+
+def _shape_to_json(shape):
+    return None if shape.rank is None else shape.as_list()
+
+
+def _shape_and_dtype(spec):
+    return {"shape": _shape_to_json(spec.shape), "dtype": spec.dtype.name}
+
+
+def _shape_from_json(node):
+    return tf.TensorShape(node["shape"]), tf.as_dtype(node["dtype"])
+
+
+# ---- programs -------------------------------------------------------------------------------------
+# Where a program carries its element_spec: attributes that begin with "_" are free, and survive a
+# rewrite, so a rewritten program loads without a file beside it.
+SPEC_ATTRIBUTE = "_plumber_element_spec"
+
+
+def serialize(dataset):
+    """The data set's own program, as a GraphDef that carries its element_spec."""
+    data = tf.raw_ops.DatasetToGraphV2(
+        input_dataset=tf.data.experimental.to_variant(dataset), external_state_policy=1,  # IGNORE
+        strip_device_assignment=True).numpy()
+    graph = graph_pb2.GraphDef.FromString(data)
+    with contextlib.suppress(Error):  # a structure without a text form: load() will ask for it
+        _return_node(graph).attr[SPEC_ATTRIBUTE].s = spec_to_text(dataset.element_spec).encode()
+    return graph
+
+
+def load(program, element_spec=None, *, trace=None):
+    """The data set of a GraphDef file (binary, or text when named .pbtxt) or GraphDef message.
+
+    element_spec: by order of the argument, the program's own, the trace's, FILE.spec.json beside
+    it, else a flat tuple rebuilt from the output types.
+    """
+    graph, name = _read_graph(program)
+    spec = element_spec if element_spec is not None else _find_spec(graph, name, trace)
+    try:
+        variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.SerializeToString())
+    except tf.errors.OpError as error:
+        raise Error(f"{name}: TensorFlow does not load it: {error.message}") from error
+    dataset = tf.data.experimental.from_variant(variant, spec)
+    dataset._plumber_python_functions = python_functions(graph)
+    return dataset
+
+
+def check(dataset, name="program"):
+    """Pulls one element; explains the failures that a loaded program can have."""
+    try:
+        next(iter(dataset), None)
+    except Exception as error:  # TensorFlow raises PyFunc failures as several classes
+        text = str(error).split("\n")[0]
+        if "Could not find callback" in str(error):
+            raise Error(
+                f"{name}: it calls Python functions (numpy_function, py_function, from_generator),"
+                " which live in the process that made the program and cannot be loaded in another",
+                "build the original data set first in this process (the functions are found by the"
+                " order of their making), or apply the plan's Python lines to the source") from error
+        if "Single-threaded executor does not support" in str(error):
+            raise Error(f"{name}: a function with control flow cannot run inline: {text}") from error
+        raise Error(f"{name}: fails at its first element: {text}") from error
+
+
+def _read_graph(program):
+    if isinstance(program, graph_pb2.GraphDef):
+        return program, "program"
+    name = os.fspath(program)
+    with _reading(name), open(name, "rb") as file:
+        data = file.read()
+    graph = _parse_graph(data, name)
+    if not any(node.op == "_Retval" for node in graph.node):
+        raise Error(f"{name}: not a serialised data set (a GraphDef with one _Retval)",
+                    "plumber optimize --rewrite FILE writes one")
+    return graph, name
+
+
+def _parse_graph(data, name):
+    graph = graph_pb2.GraphDef()
+    try:
+        if name.endswith(".pbtxt"):
+            return text_format.Parse(data, graph)
+        graph.ParseFromString(data)
+    except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+        with contextlib.suppress(Error):
+            return read_trace(name).graph  # a whole trace: its program as it was
+        raise Error(f"{name}: not a GraphDef: {error}") from error
+    return graph
+
+
+def _return_node(graph):
+    return next(node for node in graph.node if node.op == "_Retval")
+
+
+def _find_spec(graph, name, trace):
+    own = _return_node(graph).attr
+    if SPEC_ATTRIBUTE in own:
+        return spec_from_text(own[SPEC_ATTRIBUTE].s.decode())
+    if trace is not None:
+        text = read_trace(trace).recorder.element_spec
+        if not text:
+            raise Error(f"{trace}: no element_spec recorded")
+        return spec_from_text(text)
+    if os.path.exists(name + ".spec.json"):
+        with _reading(name), open(name + ".spec.json", encoding="utf-8") as file:
+            return spec_from_text(file.read())
+    return _flat_spec(graph, name)
+
+
+def _flat_spec(graph, name):
+    """What output types and shapes say: a tensor, or a flat tuple of tensors."""
+    nodes = {node.name: node for node in graph.node}
+    root = nodes.get(_return_node(graph).input[0].split(":")[0])
+    attrs = {} if root is None else root.attr
+    types = next((attrs[key].list.type for key in ("output_types", "Toutput_types")
+                  if key in attrs), None)
+    if types is None or "output_shapes" not in attrs or types_pb2.DT_VARIANT in types:
+        raise Error(f"{name}: the structure of its elements cannot be told from the program",
+                    'pass it: load(FILE, element_spec) or load(FILE, trace="trace.pb")')
+    specs = tuple(tf.TensorSpec(tf.TensorShape(shape), tf.as_dtype(dtype))
+                  for shape, dtype in zip(attrs["output_shapes"].list.shape, types))
+    return specs[0] if len(specs) == 1 else specs
+
+
+def all_nodes(graph):
+    """Nodes of the main graph, then of every function."""
+    return itertools.chain(graph.node, *(f.node_def for f in graph.library.function))
+
+
+def python_functions(graph):
+    return any(node.op in ("PyFunc", "EagerPyFunc", "PyFuncStateless") for node in all_nodes(graph))
+
+
+def source_files(graph):
+    """Name and size of every file that a string constant of the program names."""
+    names = set()
+    for node in all_nodes(graph):
+        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_STRING:
+            names.update(v for v in node.attr["value"].tensor.string_val if 0 < len(v) < 4096)
+    sizes = {}
+    for name in sorted(names):
+        with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
+            text = name.decode()
+            size = _file_size(text)
+            if size is not None:
+                sizes[text] = size
+    return sizes
+
+
+def _file_size(name):
+    if re.match(r"[a-z0-9]+://", name):
+        status = tf.io.gfile.stat(name)
+        return None if status.is_directory else status.length
+    return os.path.getsize(name) if os.path.isfile(name) else None
+
+
+# ---- the machine ----------------------------------------------------------------------------------
+
+def machine_info():
+    memory = _proc_table("/proc/meminfo")
+    cpu = _proc_table("/proc/cpuinfo")
+    siblings, cores = _number(cpu.get("siblings")), _number(cpu.get("cpu cores"))
+    return MESSAGES["MachineInfo"](
+        num_cores=os.cpu_count() or 1,
+        memory_free=int(_number(memory.get("MemAvailable"))) * 1024,
+        memory_total=int(_number(memory.get("MemTotal"))) * 1024,
+        num_hyperthreads_per_core=int(siblings / cores) if cores else 0,
+        nominal_cpu_frequency_mhz=_number(cpu.get("cpu MHz")),
+        model=cpu.get("model name", platform.machine()))
+
+
+def cores_allowed():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cgroup_limits():
+    """CPU cores and bytes of memory that this process may use; 0: no limit."""
+    cores = [_cpu_quota(folder) for folder in _cgroup_folders("cpu")]
+    memory = [_memory_limit(folder) for folder in _cgroup_folders("memory")]
+    return (min((c for c in cores if c), default=0.0), min((m for m in memory if m), default=0))
+
+
+def _cgroup_folders(controller, root="/sys/fs/cgroup", membership="/proc/self/cgroup"):
+    """Folders from this process's group up to the root, version 2 then 1: each may limit."""
+    for line in _text(membership).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            base = root
+        elif controller in controllers.split(","):
+            base = os.path.join(root, controller)
+            base = base if os.path.isdir(base) else os.path.join(root, controllers)
+        else:
+            continue
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for depth in range(len(parts), -1, -1):
+            yield os.path.join(base, *parts[:depth])
+
+
+def _cpu_quota(folder):
+    quota, _, period = _text(os.path.join(folder, "cpu.max")).strip().partition(" ")
+    if not quota:
+        quota = _text(os.path.join(folder, "cpu.cfs_quota_us")).strip()
+        period = _text(os.path.join(folder, "cpu.cfs_period_us")).strip()
+    if not quota.isdigit() or _number(period) <= 0:  # "max", "-1", no such file
+        return 0.0
+    return int(quota) / _number(period)
+
+
+def _memory_limit(folder):
+    for name in ("memory.max", "memory.limit_in_bytes"):
+        text = _text(os.path.join(folder, name)).strip()
+        if text.isdigit() and int(text) < 1 << 60:  # version 1 says "none" by a huge number
+            return int(text)
+    return 0
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _proc_table(path):
+    """First value of each "name: value" line."""
+    table = {}
+    for line in _text(path).splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            table.setdefault(name.strip(), value.strip())
+    return table
+
+
+def _number(text):
+    match = re.match(r"[-+]?[0-9.]+", text or "")
+    return float(match.group()) if match else 0.0
+
+
+# ---- recording ------------------------------------------------------------------------------------
+
+class _IteratorRecord:
+    """What polling has seen of one iterator's model: its last state, and every node that died."""
+
+    def __init__(self):
+        self.model = None
+        self.dead = {}  # id -> last state of a node that is gone
+        self.lost_inputs = collections.defaultdict(set)  # id of a node -> inputs it once had
+        self.fill = {}  # id -> [name, polls, sum, max] of the elements it held while it lived
+
+    def update(self, model):
+        if self.model is not None:
+            self._keep_dead(self.model, model)
+        self.model = model
+        for number, node in model.nodes.items():
+            fill = self.fill.setdefault(number, [node.name, 0, 0, 0])
+            held = node.buffered_elements
+            fill[1] += 1
+            fill[2] += held
+            if held > fill[3]:
+                fill[3] = held
+
+    def _keep_dead(self, before, now):
+        gone = {number for number in before.nodes if number not in now.nodes}
+        if not gone:
+            return
+        for number, node in before.nodes.items():
+            lost = gone.intersection(node.inputs)
+            if lost:
+                self.lost_inputs[number] |= lost
+            if number in gone:  # a copy: a reference would keep the whole message alive
+                copy = model_pb2.ModelProto.Node()
+                copy.CopyFrom(node)
+                self.dead[number] = copy
+
+    def merged(self):
+        """The last model with the dead nodes back in their places (ids grow in order of making)."""
+        merged = model_pb2.ModelProto()
+        merged.CopyFrom(self.model)
+        for number, node in self.dead.items():
+            merged.nodes[number].CopyFrom(node)
+        for number, lost in self.lost_inputs.items():
+            node = merged.nodes[number]
+            node.inputs[:] = sorted(lost.union(node.inputs))
+        return merged
+
+
+class Recorder:
+    """Sees the iterators of one data set, polls their models, and writes the trace."""
+
+    def __init__(self, mode, program, options):
+        self.mode, self.program, self.options = mode, program, options
+        self.records = []
+        self.warnings = []
+        self.start_ns = self.start_cpu_ns = 0
+        self.now_ns = self.now_cpu_ns = 0
+        self.poll_times = [0, 0.0, 0.0]  # polls, time of the first, time of the last
+        self.poller_cpu_s = 0.0
+        self.probe_cpu_s = 0.0
+        self.calibration = None
+        self._live = []       # (weak reference to an iterator, its record)
+        self._lock = threading.RLock()  # an iterator's __del__ may run while this thread polls
+        self._finished = False
+        self._stop = threading.Event()
+        self._threads = _PipelineThreads()
+        self._thread = threading.Thread(target=self._run, name="plumber-poll", daemon=True)
+
+    def add(self, iterator):
+        with self._lock:
+            if not self.records:
+                self.start_ns, self.start_cpu_ns = time.time_ns(), time.process_time_ns()
+                self._threads.sample()
+                self._thread.start()
+            record = _IteratorRecord()
+            self.records.append(record)
+            self._live.append((weakref.ref(iterator), record))
+            return record
+
+    def finish(self):
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.poll()
+        self._finished = True
+        self._threads.sample()
+
+    def poll(self):
+        with self._lock:
+            self._live = [pair for pair in self._live if pair[0]() is not None]
+            for reference, record in self._live:
+                iterator = reference()
+                if iterator is not None:
+                    self.poll_one(iterator, record)
+            self.now_ns, self.now_cpu_ns = time.time_ns(), time.process_time_ns()
+
+    def poll_one(self, iterator, record):
+        if self._finished:
+            return
+        with self._lock, contextlib.suppress(tf.errors.NotFoundError):  # made, nothing pulled yet
+            record.update(tf.data.experimental.get_model_proto(iterator))
+
+    def _run(self):
+        began = time.monotonic()
+        self.poll_times = [0, began, began]
+        next_sample = began + 1
+        while not self._stop.wait(POLL_S):
+            self.poll()
+            now = time.monotonic()
+            self.poll_times = [self.poll_times[0] + 1, began, now]
+            if now >= next_sample:
+                self._threads.sample()
+                next_sample = now + 1
+            self.poller_cpu_s = time.thread_time()
+
+    # ---- what was seen, as a trace
+
+    def elements(self):
+        return sum(record.model.nodes[record.model.output].num_elements
+                   for record in self.records if record.model is not None)
+
+    def elapsed_s(self):
+        return (self.now_ns - self.start_ns) / 1e9
+
+    def snapshot(self):
+        with self._lock:
+            if not any(record.model is not None for record in self.records):
+                raise Error(
+                    "nothing was recorded: the traced data set was never iterated",
+                    "iterate the data set that the with statement gives, eagerly and unchanged: "
+                    "ds.map(...) of it, a loop inside tf.function or a distribution strategy make "
+                    "iterators that cannot be seen")
+            trace = MESSAGES["PipelineSnapshot"](machine_info=machine_info())
+            trace.graph.CopyFrom(self.program)
+            trace.snapshot_info.start_time = self.start_ns
+            trace.snapshot_info.current_time = self.now_ns
+            trace.snapshot_info.process_start_time = self.start_cpu_ns
+            trace.snapshot_info.process_current_time = self.now_cpu_ns
+            self._add_models(trace)
+            self._add_facts(trace.recorder)
+        for name, size in source_files(self.program).items():
+            trace.recorder.source_files.add(name=name, size_bytes=size)
+        trace.ctx_info.file_sizes.extend(trace.recorder.source_files)
+        return trace
+
+    def _add_models(self, trace):
+        """One tree: several iterators (epochs of a training loop) become inputs of one Root."""
+        offset = 0
+        for record in self.records:
+            if record.model is None:
+                continue
+            model = record.merged()
+            _add_model(trace.model, model, offset)
+            for number, (name, polls, total, most) in sorted(record.fill.items()):
+                if most:
+                    trace.recorder.buffer_fill.add(node_id=number + offset, node_name=name,
+                                                   mean_elements=total / polls, max_elements=most)
+            offset += max(model.nodes, default=0)
+
+    def _add_facts(self, facts):
+        facts.tensorflow_version = tf.__version__
+        facts.recorder_version = RECORDER_VERSION
+        facts.mode = self.mode
+        polls, began, ended = self.poll_times
+        facts.polling_interval_s = (ended - began) / polls if polls else POLL_S
+        facts.cores_allowed = cores_allowed()
+        facts.cgroup_cpu_cores, facts.cgroup_memory_bytes = cgroup_limits()
+        facts.memory_total_bytes = int(_number(_proc_table("/proc/meminfo").get("MemTotal"))) * 1024
+        facts.pipeline_cpu_s = self._pipeline_cpu_s()
+        facts.inline_probe_cpu_s = self.probe_cpu_s
+        if self.calibration is not None:
+            facts.calibration.CopyFrom(self.calibration)
+        own = _return_node(self.program).attr
+        if SPEC_ATTRIBUTE in own:
+            facts.element_spec = own[SPEC_ATTRIBUTE].s.decode()
+        facts.user_options = self.options._to_proto().SerializeToString(deterministic=True)
+        facts.warnings.extend(self.warnings)
+
+    def _pipeline_cpu_s(self):
+        """Bare: the process is the pipeline, but for this poller. Training: only threads of a
+        private pool can be told from the training step's; 0 (unknown) without one."""
+        if self.mode == "bare":
+            return max(0.0, (self.now_cpu_ns - self.start_cpu_ns) / 1e9 - self.poller_cpu_s)
+        if (self.options.threading.private_threadpool_size or 0) <= 0:
+            return 0.0
+        return self._threads.cpu_s()
+
+
+def _add_model(into, model, offset):
+    """Adds a tree of nodes, ids moved by offset; all Roots are one."""
+    root = model.nodes[model.output]
+    for number, node in model.nodes.items():
+        if number == model.output and into.output:
+            continue
+        copy = into.nodes[number + offset]
+        copy.CopyFrom(node)
+        copy.id = number + offset
+        copy.inputs[:] = [i + offset for i in node.inputs]
+    if into.output:
+        first = into.nodes[into.output]
+        first.inputs.extend(i + offset for i in root.inputs)
+        for field in ("num_elements", "bytes_consumed", "bytes_produced", "processing_time",
+                      "buffered_bytes", "buffered_elements"):
+            setattr(first, field, getattr(first, field) + getattr(root, field))
+    else:
+        into.output = model.output + offset
+    into.id_counter = max(into.id_counter, model.id_counter + offset)
+    into.optimization_params.CopyFrom(model.optimization_params)
+    into.dataset_name = model.dataset_name
+    into.gap_times[:] = [*into.gap_times, *model.gap_times][-GAPS_KEPT:]
+
+
+class _PipelineThreads:
+    """CPU seconds of the threads that tf.data names (tf_data_...), dead ones included."""
+
+    def __init__(self):
+        self.first, self.last = {}, {}
+
+    def sample(self):
+        began = not self.last
+        with contextlib.suppress(OSError):
+            for task in os.listdir("/proc/self/task"):
+                fields = _text(f"/proc/self/task/{task}/stat")
+                name = fields[fields.find("(") + 1:fields.rfind(")")]
+                if name.startswith("tf_data"):
+                    times = fields[fields.rfind(")") + 2:].split()
+                    self.last[task] = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+        if began:
+            self.first = dict(self.last)
+
+    def cpu_s(self):
+        return sum(cpu - self.first.get(task, 0.0) for task, cpu in self.last.items())
+
+
+# ---- tracing --------------------------------------------------------------------------------------
+
+def _watched(dataset, recorder):
+    """The same data set; each iterator it makes is shown to the recorder. The class of the object
+    is replaced because Keras and user code test for tf.data.Dataset and call iter() themselves."""
+    base = type(dataset)
+
+    class WatchedDataset(base):
+        def __iter__(self):
+            if not tf.executing_eagerly():
+                raise Error("the traced data set is iterated inside a graph (tf.function)",
+                            "trace an eager loop: its model cannot be read in graph mode")
+            iterator = base.__iter__(self)
+            iterator.__class__ = _watched_iterator(type(iterator))
+            iterator._plumber_recorder = recorder
+            iterator._plumber_record = recorder.add(iterator)
+            return iterator
+
+    dataset.__class__ = WatchedDataset
+    return dataset
+
+
+@functools.lru_cache(maxsize=None)
+def _watched_iterator(base):
+    """Polls once more when an iterator ends or goes: short epochs would be lost between polls."""
+
+    class WatchedIterator(base):
+        def __next__(self):
+            try:
+                return base.__next__(self)
+            except StopIteration:
+                self._plumber_recorder.poll_one(self, self._plumber_record)
+                raise
+
+        def __del__(self):
+            with contextlib.suppress(Exception):  # at exit of Python anything may be gone
+                self._plumber_recorder.poll_one(self, self._plumber_record)
+
+    return WatchedIterator
+
+
+def _bare_options():
+    """For the recorder's own loop: the program as written, with counters."""
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = False
+    options.autotune.enabled = True
+    return options
+
+
+def _autotune_on():
+    options = tf.data.Options()
+    options.autotune.enabled = True
+    return options
+
+
+def _prepare(dataset, mode):
+    """The recorder of a data set, and the data set to iterate."""
+    _refuse(dataset)
+    recorder = Recorder(mode, serialize(dataset), dataset.options())
+    if dataset.options().autotune.enabled is False:
+        recorder.warnings.append("autotune was off in the options; it was on during the trace, "
+                                 "because the counters need it")
+    if SPEC_ATTRIBUTE not in _return_node(recorder.program).attr:
+        recorder.warnings.append("element_spec has no text form: load() needs it as an argument")
+    if any(node.op.startswith("DataServiceDataset") for node in all_nodes(recorder.program)):
+        recorder.warnings.append("a tf.data service does part of the work: the counters hold only "
+                                 "what this process does")
+    options = _bare_options() if mode == "bare" else _autotune_on()
+    return recorder, _watched(dataset.with_options(options), recorder)
+
+
+def _refuse(dataset):
+    if not tf.executing_eagerly():
+        raise Error("TensorFlow is in graph mode: the model of an iterator can only be read eagerly",
+                    "trace the input pipeline in a program of its own, without "
+                    "tf.compat.v1.disable_eager_execution()")
+    if isinstance(dataset, (tf.distribute.DistributedDataset, tf.distribute.DistributedIterator)):
+        raise Error("a distributed data set cannot be traced: its workers' iterators are hidden",
+                    "trace the data set before experimental_distribute_dataset()")
+    if tf.distribute.has_strategy():
+        raise Error("tracing inside a distribution strategy's scope is not supported: the strategy "
+                    "makes data sets of its own, whose iterators are hidden",
+                    "trace the data set outside of the scope")
+    if not isinstance(dataset, tf.data.Dataset):
+        raise Error(f"not a tf.data.Dataset but a {type(dataset).__name__}")
+
+
+@contextlib.contextmanager
+def trace(dataset, path, *, calibrate=True, every=None):
+    """Records a training loop's use of a data set into PATH:
+
+        with plumber_tf.trace(dataset, "trace.pb") as dataset:
+            model.fit(dataset, epochs=2)
+
+    every: seconds between dumps; PATH is then a folder of numbered dumps. The constants of the
+    machine are measured once (6 s, before the loop) and kept in the user's cache folder.
+    """
+    recorder, watched = _prepare(dataset, "training")
+    for warning in recorder.warnings:
+        print(f"plumber_tf: warning: {warning}", file=sys.stderr)
+    dumps = _Dumps(recorder, path, every)
+    failed = True
+    try:
+        yield watched
+        failed = False
+    finally:
+        recorder.finish()
+        if not failed or recorder.records:  # a loop that was stopped has been recorded as well
+            dumps.finish()
+
+
+class _Dumps:
+    """Writes one trace at the end or, with a period, numbered ones on the way."""
+
+    def __init__(self, recorder, path, every):
+        self.recorder, self.path, self.count = recorder, os.fspath(path), 0
+        self._stop = threading.Event()
+        self._thread = None
+        if every is None:
+            return
+        with _writing(self.path):
+            os.makedirs(self.path, exist_ok=True)
+        self._thread = threading.Thread(target=self._run, args=(every,), daemon=True)
+        self._thread.start()
+
+    def _run(self, every):
+        while not self._stop.wait(every):
+            if self.recorder.elements():
+                self._write()
+
+    def _write(self):
+        data = self.recorder.snapshot().SerializeToString(deterministic=True)
+        if self._thread is None:
+            _write(self.path, data)
+        else:
+            _write(os.path.join(self.path, f"{self.count:04d}.pb"), data)
+        self.count += 1
+
+    def finish(self):
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._write()
+
+
+def record(dataset, seconds, path, *, every=None, progress=None, recorder_setup=None):
+    """Pulls elements for some seconds and writes the trace; a finite data set begins again."""
+    recorder, watched = _prepare(dataset, "bare")
+    if recorder_setup is not None:
+        recorder_setup(recorder)
+    dumps = _Dumps(recorder, path, every)
+    end = time.monotonic() + seconds
+    with contextlib.suppress(KeyboardInterrupt):  # what was recorded until then is a trace, too
+        while time.monotonic() < end:
+            if not _pull_epoch(iter(watched), end, progress):
+                raise Error("the data set is empty")
+    recorder.finish()
+    dumps.finish()
+    return recorder
+
+
+def _pull_epoch(iterator, end, progress):
+    """True if the epoch had elements."""
+    count = 0
+    for _ in iterator:
+        count += 1
+        now = time.monotonic()
+        if progress is not None:
+            progress(now)
+        if now >= end:
+            break
+    return count > 0
+
+
+# ---- command line ---------------------------------------------------------------------------------
+
+def build(source, arguments=()):
+    """The data set that PIPELINE.py:function returns, called with NAME=VALUE arguments."""
+    path, colon, function = source.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        raise Error(f"{source}: not of the form PIPELINE.py:function")
+    if not os.path.isfile(path):
+        raise Error(f"{path}: no such file")
+    module = _import(path)
+    maker = getattr(module, function, None)
+    if not callable(maker):
+        known = ", ".join(sorted(k for k, v in vars(module).items()
+                                 if callable(v) and k.startswith("make")))
+        raise Error(f"{path}: no function {function!r}", f"it has {known}" if known else None)
+    dataset = _user_code(source, lambda: maker(**dict(arguments)))
+    if not isinstance(dataset, tf.data.Dataset):
+        _refuse(dataset)
+    return dataset
+
+
+def _import(path):
+    name = "plumber_pipeline_" + re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+    specification = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    _user_code(path, lambda: specification.loader.exec_module(module))
+    return module
+
+
+def _user_code(where, call):
+    try:
+        return call()
+    except Exception as error:
+        raise Error(f"{where}: {type(error).__name__}: {error}\n"
+                    + "".join(traceback.format_exc()).rstrip()) from error
+
+
+def _argument(text):
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"not of the form NAME=VALUE: {text}")
+    with contextlib.suppress(ValueError, SyntaxError):
+        return name, ast.literal_eval(value)  # 4, 0.5, True, None, ('a', 'b')
+    return name, value
+
+
+class _Progress:
+    """A bar on a terminal, nothing elsewhere."""
+
+    WIDTH = 30
+
+    def __init__(self, seconds, stream=sys.stderr):
+        self.seconds, self.stream, self.began = seconds, stream, time.monotonic()
+        self.shown = 0.0 if stream.isatty() else math.inf
+        self.used = False
+
+    def __call__(self, now):
+        if now < self.shown + 0.1:
+            return
+        self.shown, self.used = now, True
+        part = min(1.0, (now - self.began) / self.seconds)
+        bar = "#" * round(part * self.WIDTH)
+        self.stream.write(f"\rtracing [{bar:{self.WIDTH}}] {now - self.began:4.1f} s")
+        self.stream.flush()
+
+    def clear(self):
+        if self.used:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+def _command_trace(options):
+    dataset = build(options.pipeline, options.arg)
+    progress = _Progress(options.seconds)
+    recorder = record(dataset, options.seconds, options.output, every=options.every,
+                      progress=progress)
+    progress.clear()
+    for warning in recorder.warnings:
+        print(f"plumber_tf: warning: {warning}", file=sys.stderr)
+    elapsed = recorder.elapsed_s()
+    print(f"{options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
+          f"({recorder.elements() / elapsed:.4g}/s)", file=sys.stderr)
+
+
+def _command_load(options):
+    dataset = load(options.program, trace=options.trace)
+    check(dataset, options.program)
+    print(f"{options.program}: loads, elements {dataset.element_spec}")
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="plumber_tf.py", description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = commands.add_parser("trace", help="record PIPELINE.py:function into a trace")
+    command.add_argument("pipeline", metavar="PIPELINE.py:function")
+    _add_arg(command)
+    command.add_argument("--seconds", type=_positive, default=10.0, metavar="S")
+    command.add_argument("-o", "--output", default="trace.pb", metavar="FILE",
+                         help="trace file; with --every a folder (default: trace.pb)")
+    command.add_argument("--every", type=_positive, metavar="S", help="numbered dumps every S s")
+    command.set_defaults(run=_command_trace)
+    command = commands.add_parser("load", help="check that a rewritten program loads and runs")
+    command.add_argument("program", metavar="tuned.pb")
+    command.add_argument("--trace", metavar="trace.pb", help="take the element_spec from it")
+    command.set_defaults(run=_command_load)
+    return parser
+
+
+def _add_arg(command):
+    command.add_argument("--arg", action="append", type=_argument, default=[], metavar="NAME=VALUE",
+                         help="argument of the function (repeatable)")
+
+
+def _positive(text):
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"not a positive number: {text}")
+    return value
+
+
+def main(arguments=None):
+    options = _parser().parse_args(arguments)  # exits with 2 on bad usage
+    try:
+        return options.run(options) or 0
+    except Error as error:
+        print(f"plumber_tf: error: {error}", file=sys.stderr)
+        return EXIT_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
