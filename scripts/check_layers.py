@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds every #include to the layers of lib/CMakeLists.txt and to the fences below.
+
+The diagram is written once, as the plumber_module lines of lib/CMakeLists.txt: a module may include
+itself, the modules it USES, and what those use. A linker does not see a header that is used against
+the arrow; this does. Exit 1 with one line for each breach.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Third-party headers, and the only places that may see them.
+FENCES = [
+    (r"glpk\.h", r"lib/lp/glpk_solver\.cc"),
+    (r".*\.pb\.h|google/protobuf/.*",
+     r"(lib|tests/unit)/(trace|rewrite)/.*|lib/pipeline/graph\w*\.(h|cc)"
+     r"|tests/(unit/pipeline|property|support)/.*"),
+    (r"nlohmann/.*",
+     r"(lib|tests/unit)/(report|cluster)/.*|lib/pipeline/plan_file\.cc"
+     r"|tests/(unit/pipeline|property|support)/.*"),
+    (r"CLI/.*|spdlog/.*", r"apps/.*"),
+    (r"catch2/.*", r"tests/support/catch2_any\.h"),
+]
+
+# What a library must leave to the program around it.
+FORBIDDEN_IN_LIB = re.compile(
+    r"\bstd::(cout|cerr|clog)\b|(?<![\w:.>])f?printf\(|\bfmt::print\b"
+    r"|(?<![\w.>])(exit|abort|_exit)\("
+    r"|\bgetenv\(|\b(system|steady|high_resolution)_clock\b|(?<![\w.>])(::|std::)time\(")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def read_modules(text):
+    """The modules of lib/CMakeLists.txt, each with all that it may include."""
+    uses = {}
+    for name, arguments in re.findall(r"^plumber_module\((\w+)([^)]*)\)", text, re.MULTILINE):
+        listed = re.search(r"USES((?:\s+(?!LINK\b)[\w]+)+)", arguments)
+        uses[name] = listed.group(1).split() if listed else []
+    allowed = {}
+    for name, direct in uses.items():  # a module stands below those it uses
+        allowed[name] = {name}.union(*(allowed[used] for used in direct))
+    return allowed
+
+
+def module_of(path):
+    """The module whose rules hold for this file; None for apps and property tests: all of them."""
+    parts = path.split("/")
+    if parts[0] == "lib":
+        return parts[1]
+    return parts[2] if parts[:2] == ["tests", "unit"] else None
+
+
+def check_include(path, header, quoted, allowed):
+    """What is wrong with this line, or None."""
+    for pattern, places in FENCES:
+        if re.fullmatch(pattern, header) and not re.fullmatch(places, path):
+            return f"<{header}> is fenced: only {places} may include it"
+    module, used = module_of(path), header.split("/")[0]
+    if quoted and module and used in allowed and used not in allowed[module]:
+        names = " ".join(sorted(allowed[module]))
+        return f'"{header}" is against the layers: {module} may use {names}'
+    return None
+
+
+def check_file(path, text, allowed):
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        if include:
+            problem = check_include(path, include[2], include[1] == '"', allowed)
+        elif path.startswith("lib/") and FORBIDDEN_IN_LIB.search(line.split("//")[0]):
+            problem = "library code does not print, exit, or read the environment or the clock"
+        else:
+            problem = None
+        if problem:
+            yield f"{path}:{number}: {problem}"
+
+
+def main():
+    allowed = read_modules((ROOT / "lib/CMakeLists.txt").read_text())
+    problems = []
+    for folder in ("lib", "apps", "tests"):
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.suffix in (".h", ".cc"):
+                path = file.relative_to(ROOT).as_posix()
+                if path.startswith("lib/") and module_of(path) not in allowed:
+                    problems.append(f"{path}: not in a module of lib/CMakeLists.txt")
+                    continue
+                problems += check_file(path, file.read_text(), allowed)
+    print("\n".join(problems + [f"layers: {len(problems)} breaches"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that must hold before a change goes in: installs what is missing, builds, runs all
+# checks and tests. At most 20 minutes on two cores, a second run is quick.
+#   test.sh [--long]     also the slow tests, whose last results stand in docs/results.md
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case ${1:-} in
+  "") long=0 ;;
+  --long) long=1 ;;
+  *) echo "usage: test.sh [--long]" >&2; exit 2 ;;
+esac
+
+summary=()
+failed=0
+
+# step NAME COMMAND...: runs it, whatever happened before, and notes the result for the end.
+step() {
+  local name=$1 start=$SECONDS result=Passed
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || { result=FAILED; failed=$((failed + 1)); }
+  summary+=("$(printf '%-34s %-6s %6d s' "$name" "$result" $((SECONDS - start)))")
+}
+
+build() {
+  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" -j "$(nproc)"
+}
+
+run_ctest() {
+  ctest --test-dir "build/$1" -j "$(nproc)" --output-on-failure --no-tests=error
+}
+
+# Each file is a unittest program; PLUMBER names the binary that it runs.
+tensorflow_tests() {
+  local python result=0 file
+  python=$(scripts/tensorflow_python.sh) || return 1
+  for file in tests/tensorflow/*_test.py; do
+    [[ -e $file ]] || continue
+    echo "-- $file"
+    PLUMBER=$PWD/build/release/apps/plumber PLUMBER_LONG_TESTS=$long TF_CPP_MIN_LOG_LEVEL=3 \
+      "$python" "$file" || result=1
+  done
+  return $result
+}
+
+step "install packages" scripts/install_deps.sh --tests --tensorflow
+step "build release" build release
+step "build dev" build dev
+step "build asan" build asan
+step "tests, dev" run_ctest dev
+step "tests, asan" run_ctest asan
+step "style" python3 scripts/check_style.py
+step "clang-tidy" python3 scripts/check_style.py --tidy build/dev --jobs "$(nproc)"
+step "tests with TensorFlow" tensorflow_tests
+
+printf '\n'
+printf '%s\n' "${summary[@]}"
+printf '\n%d of %d steps passed, %d s in total\n' $((${#summary[@]} - failed)) ${#summary[@]} $SECONDS
+exit $((failed > 0))
