@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program -> nodes: a walk from the root over dataset inputs and into the functions that make data
+// sets. The walk over inputs keeps its own stack, so chains of any length work; functions nest only
+// as deep as kMostNesting.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "options.pb.h"
+#include "pipeline/align.h"
+#include "pipeline/fingerprint.h"
+#include "pipeline/function_facts.h"
+#include "pipeline/graph_scope.h"
+#include "pipeline/node_attributes.h"
+
+namespace plumber {
+namespace {
+
+using tensorflow::FunctionDef;
+using tensorflow::GraphDef;
+using tensorflow::NodeDef;
+
+constexpr std::size_t kMostNesting = 32;
+constexpr std::size_t kMostNodes = 1'000'000;
+
+// One scope under construction.
+struct Place {
+  const GraphScope& scope;
+  std::string prefix;             // "" or "OUTER>"
+  std::optional<NodeId> outer;    // set after the outer node exists
+  std::vector<std::string> open;  // functions that we are inside of
+};
+
+class Builder {
+ public:
+  Builder(const Trace& trace, Pipeline& pipeline)
+      : trace_(trace), pipeline_(pipeline), functions_(trace.graph->library()) {}
+
+  void run() {
+    const GraphScope scope(trace_.name, trace_.graph->node());
+    const Place place{scope, "", std::nullopt, {}};
+    pipeline_.root = walk(place, root(scope));
+  }
+
+ private:
+  struct Visit {
+    const NodeDef* def;
+    std::vector<const NodeDef*> inputs;
+    std::size_t next = 0;
+  };
+
+  const NodeDef& root(const GraphScope& scope) const {
+    const NodeDef* retval = nullptr;
+    for (const NodeDef& node : trace_.graph->node())
+      if (node.op() == "_Retval" && !retval) retval = &node;
+    const NodeDef* found = retval ? scope.input(*retval, 0) : nullptr;
+    if (!found)
+      throw Error(ErrorKind::kInput, trace_.name,
+                  "the program has no root: no _Retval node that returns a data set",
+                  "a program is what DatasetToGraphV2 returns; record the trace again");
+    return *found;
+  }
+
+  std::vector<const NodeDef*> dataset_inputs(const Place& place, const NodeDef& def) {
+    std::vector<const NodeDef*> found;
+    for (int i = 0; i < def.input_size(); ++i) {
+      const auto producer = producer_of(def.input(i));
+      const NodeDef* input = place.scope.producer(def.input(i));
+      if (input && is_dataset_op(input->op())) found.push_back(input);
+      if (place.open.empty() && !producer.empty() && !place.scope.find(producer))
+        warn(fmt::format("input '{}' of node '{}' is not in the program", producer, def.name()));
+    }
+    return found;
+  }
+
+  // Nodes of one scope that `root` reaches, inputs first. Returns the root's id.
+  NodeId walk(const Place& place, const NodeDef& root) {
+    std::unordered_map<const NodeDef*, std::optional<NodeId>> seen;  // nullopt: still open
+    std::vector<Visit> stack;
+    const auto enter = [&](const NodeDef* def) {
+      seen.emplace(def, std::nullopt);
+      stack.push_back({def, dataset_inputs(place, *def), 0});
+    };
+    enter(&root);
+    while (true) {
+      Visit& top = stack.back();
+      if (top.next < top.inputs.size()) {
+        const NodeDef* input = top.inputs[top.next++];
+        const auto known = seen.find(input);
+        if (known == seen.end()) enter(input);
+        else if (!known->second) refuse_cycle(place, *input);
+        continue;
+      }
+      std::vector<NodeId> inputs;
+      for (const NodeDef* input : top.inputs) inputs.push_back(*seen[input]);
+      const NodeId id = add_node(place, *top.def, std::move(inputs));
+      seen[top.def] = id;
+      stack.pop_back();
+      if (stack.empty()) return id;
+    }
+  }
+
+  [[noreturn]] void refuse_cycle(const Place& place, const NodeDef& def) const {
+    throw Error(ErrorKind::kInput, fmt::format("{}: node '{}{}'", trace_.name, place.prefix, def.name()),
+                "the program has a cycle: the node reads its own output",
+                "the program is damaged; record the trace again");
+  }
+
+  NodeId add_node(const Place& place, const NodeDef& def, std::vector<NodeId> inputs) {
+    if (pipeline_.nodes.size() >= kMostNodes)
+      throw Error(ErrorKind::kInput, trace_.name, "the program has more than a million dataset nodes",
+                  "its functions probably call each other in a widening circle");
+    Node node;
+    node.name = place.prefix + def.name();
+    read_attributes(place.scope, def, node);
+    node.inputs = std::move(inputs);
+    read_functions(place, def, node);
+    const auto id = static_cast<NodeId>(pipeline_.nodes.size());
+    for (const NodeId inner : node.inner) pipeline_[inner].outer = id;
+    pipeline_.nodes.push_back(std::move(node));
+    return id;
+  }
+
+  void read_functions(const Place& place, const NodeDef& def, Node& node) {
+    const std::string_view main = op_traits(def.op()).function;
+    std::map<std::string, const tensorflow::AttrValue*> by_name;
+    for (const auto& [name, value] : def.attr()) by_name[name] = &value;
+    for (const auto& [name, value] : by_name) {
+      std::vector<std::string> called;
+      if (value->value_case() == tensorflow::AttrValue::kFunc) called.push_back(value->func().name());
+      for (const auto& function : value->list().func()) called.push_back(function.name());
+      for (const std::string& function : called) {
+        Function read{function, source_name(function), facts(function)};
+        if (name == main && !node.function) node.function = std::move(read);
+        else node.other_functions.push_back(std::move(read));
+        add_inner(place, function, node);
+      }
+    }
+  }
+
+  const FunctionFacts& facts(const std::string& function) {
+    const auto known = facts_.find(function);
+    if (known != facts_.end()) return known->second;
+    const FunctionFacts& read = facts_[function] = function_facts(functions_, function);
+    if (read.recursive) warn(fmt::format("function '{}' calls itself; its calls are counted once", function));
+    return read;
+  }
+
+  void add_inner(const Place& place, const std::string& function, Node& node) {
+    const FunctionDef* def = functions_.find(function);
+    if (!def) return;
+    const bool recursive =
+        std::find(place.open.begin(), place.open.end(), function) != place.open.end();
+    if (recursive || place.open.size() >= kMostNesting) {
+      warn(fmt::format("function '{}' makes a data set of itself; it is not followed further", function));
+      return;
+    }
+    const GraphScope scope(trace_.name + ": function '" + function + "'", def->node_def());
+    Place inside{scope, node.name + ">", std::nullopt, place.open};
+    inside.open.push_back(function);
+    std::map<std::string, std::string> returns(def->ret().begin(), def->ret().end());
+    for (const auto& [output, value] : returns) {
+      const NodeDef* root = scope.producer(value);
+      if (root && is_dataset_op(root->op())) node.inner.push_back(walk(inside, *root));
+    }
+  }
+
+  void warn(const std::string& text) {
+    if (warned_.insert(text).second) pipeline_.warnings.push_back(text);
+  }
+
+  const Trace& trace_;
+  Pipeline& pipeline_;
+  FunctionIndex functions_;
+  std::unordered_map<std::string, FunctionFacts> facts_;
+  std::set<std::string> warned_;
+};
+
+// The prototype recorder's own options, which stand in the graphs of traces without field 101.
+std::vector<std::string> recorder_options(const Trace& trace) {
+  if (trace.recorder || trace.dialect != Dialect::kModel) return {};
+  for (const NodeDef& node : trace.graph->node()) {
+    if (node.op() != "OptionsDataset") continue;
+    tensorflow::data::Options options;
+    const auto attribute = node.attr().find("serialized_options");
+    if (attribute == node.attr().end() || !options.ParseFromString(attribute->second.s())) continue;
+    const auto& optimization = options.optimization_options();
+    const bool ours = optimization.has_apply_default_optimizations() &&
+                      !optimization.apply_default_optimizations() &&
+                      options.threading_options().max_intra_op_parallelism() == 1 &&
+                      options.autotune_options().enabled();
+    if (ours)
+      return {"experimental_optimization.apply_default_optimizations",
+              "threading.max_intra_op_parallelism", "autotune.enabled"};
+  }
+  return {};
+}
+
+void set_outer_of_inner_chains(Pipeline& pipeline) {
+  // The inner roots know their outer node; what feeds them lives in the same function.
+  for (std::size_t i = pipeline.size(); i-- > 0;) {
+    const Node& node = pipeline.nodes[i];
+    if (!node.outer) continue;
+    for (const NodeId input : node.inputs) pipeline[input].outer = node.outer;
+  }
+}
+
+// Below 2 ms a think time without our recorder's word is the recorder's own loop.
+constexpr double kRecorderLoop_s = 2e-3;
+
+Consumer consumer_of(const Trace& trace) {
+  Consumer consumer;
+  if (trace.dumps.empty()) return consumer;
+  const Dump& last = trace.dumps.back();
+  consumer.think_time_s = last.think_time_s;
+  if (const auto& gaps = last.model.gap_times_s; !gaps.empty()) {
+    double sum_s = 0;
+    for (const double gap : gaps) sum_s += gap;
+    consumer.think_time_s = sum_s / static_cast<double>(gaps.size());
+  }
+  if (trace.recorder && !trace.recorder->mode.empty())
+    consumer.bare = trace.recorder->mode == "bare";
+  else
+    consumer.bare = consumer.think_time_s.value_or(0) < kRecorderLoop_s;
+  return consumer;
+}
+
+}  // namespace
+
+Pipeline build_pipeline(const Trace& trace) {
+  Pipeline pipeline;
+  pipeline.name = trace.name;
+  pipeline.dialect = trace.dialect;
+  pipeline.machine = trace.machine;
+  pipeline.recorder = trace.recorder;
+  pipeline.file_bytes = trace.file_bytes;
+  pipeline.file_bytes_are_completed_only = trace.file_bytes_are_completed_only;
+  pipeline.warnings = trace.warnings;
+  pipeline.consumer = consumer_of(trace);
+  pipeline.recorder_options = recorder_options(trace);
+  pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
+  Builder(trace, pipeline).run();
+  set_outer_of_inner_chains(pipeline);
+  align_counters(trace, pipeline);
+  return pipeline;
+}
+
+std::optional<NodeId> find_node(const Pipeline& pipeline, const std::string& name) {
+  for (std::size_t i = 0; i < pipeline.size(); ++i)
+    if (pipeline.nodes[i].name == name) return static_cast<NodeId>(i);
+  return std::nullopt;
+}
+
+}  // namespace plumber

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/node_attributes.h"
+
+namespace plumber {
+namespace {
+
+using tensorflow::NodeDef;
+
+const tensorflow::AttrValue* attribute(const NodeDef& def, const char* name) {
+  const auto found = def.attr().find(name);
+  return found == def.attr().end() ? nullptr : &found->second;
+}
+
+bool flag(const NodeDef& def, const char* name, bool absent) {
+  const auto* value = attribute(def, name);
+  return value && value->value_case() == tensorflow::AttrValue::kB ? value->b() : absent;
+}
+
+struct CyclePlaces {
+  int cycle = 0, block = 0;  // from the end; 0: none
+};
+
+CyclePlaces cycle_places(const std::string& op) {
+  if (op == "InterleaveDataset") return {-2, -1};
+  if (op == "ParallelInterleaveDatasetV4") return {-5, -4};
+  if (op == "ParallelInterleaveDatasetV3" || op == "ParallelInterleaveDatasetV2") return {-3, -2};
+  if (op == "LegacyParallelInterleaveDatasetV2") return {-4, -3};
+  if (op == "ParallelInterleaveDataset" || op == "ExperimentalParallelInterleaveDataset")
+    return {-5, -4};
+  return {};
+}
+
+// First dimension of a TensorSlice's first component.
+std::optional<std::int64_t> slices(const GraphScope& scope, const NodeDef& def) {
+  const NodeDef* component = scope.input(def, 0);
+  if (!component || component->op() != "Const") return std::nullopt;
+  const auto* value = attribute(*component, "value");
+  if (!value || value->tensor().tensor_shape().dim_size() == 0) return std::nullopt;
+  return value->tensor().tensor_shape().dim(0).size();
+}
+
+std::optional<std::int64_t> range_length(const GraphScope& scope, const NodeDef& def) {
+  const auto start = scope.integer(def, 0), stop = scope.integer(def, 1), step = scope.integer(def, 2);
+  if (!start || !stop || !step || *step == 0) return std::nullopt;
+  const double length = (static_cast<double>(*stop) - static_cast<double>(*start)) /
+                        static_cast<double>(*step);
+  if (!(length > 0)) return 0;
+  const auto whole = static_cast<std::int64_t>(length);
+  return static_cast<double>(whole) < length ? whole + 1 : whole;
+}
+
+std::optional<std::int64_t> source_elements(const GraphScope& scope, const NodeDef& def) {
+  if (def.op() == "TensorSliceDataset") return slices(scope, def);
+  if (def.op() == "TensorDataset") return 1;
+  if (def.op() == "RangeDataset") return range_length(scope, def);
+  return std::nullopt;
+}
+
+void read_file_names(const GraphScope& scope, const NodeDef& def, Node& node) {
+  const bool lists_files = def.op() == "TensorSliceDataset" || node.kind == Kind::kFileSource;
+  const NodeDef* names = lists_files ? scope.input(def, 0) : nullptr;
+  if (!names || names->op() != "Const") return;
+  const auto* value = attribute(*names, "value");
+  if (!value || value->tensor().dtype() != tensorflow::DT_STRING) return;
+  for (const auto& name : value->tensor().string_val()) node.file_names.push_back(name);
+}
+
+void read_flags(const NodeDef& def, Node& node) {
+  const auto* deterministic = attribute(def, "deterministic");
+  node.deterministic = !(deterministic && deterministic->s() == "false") && !flag(def, "sloppy", false);
+  node.reshuffle_each_iteration = flag(def, "reshuffle_each_iteration", true);
+  node.stop_on_empty = flag(def, "stop_on_empty_dataset", false);
+  node.inter_op = flag(def, "use_inter_op_parallelism", true);
+}
+
+bool is_batch(Kind kind) { return kind == Kind::kBatch || kind == Kind::kMapBatch; }
+
+// ShuffleDatasetV3(input, buffer, seed, seed2, generator); V1 without the generator.
+bool has_fixed_seed(const GraphScope& scope, const NodeDef& def, const Node& node) {
+  if (node.kind != Kind::kShuffle && def.op() != "RandomDataset") return false;
+  const int seed = node.kind == Kind::kShuffle ? 2 : 0;
+  return scope.integer(def, seed).value_or(0) != 0 || scope.integer(def, seed + 1).value_or(0) != 0;
+}
+
+void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& traits, Node& node) {
+  const auto scalar = [&](int place) -> std::optional<std::int64_t> {
+    return place == 0 ? std::nullopt : scope.integer(def, place);
+  };
+  node.parallelism = scalar(traits.parallelism_input);
+  node.buffer_size = scalar(traits.buffer_input);
+  node.count = scalar(traits.count_input);
+  // PaddedBatch keeps its batch size second, before a varying number of inputs.
+  if (node.kind == Kind::kBatch && traits.count_input == 0) node.count = scope.integer(def, 1);
+  const CyclePlaces places = cycle_places(def.op());
+  node.cycle_length = scalar(places.cycle);
+  node.block_length = scalar(places.block);
+  if (is_batch(node.kind)) node.drop_remainder = scope.boolean(def, -1).value_or(false);
+  node.source_elements = source_elements(scope, def);
+  if (node.kind == Kind::kCache) node.cache_file = scope.text(def, 1).value_or("");
+  node.fixed_seed = has_fixed_seed(scope, def, node);
+}
+
+}  // namespace
+
+void read_attributes(const GraphScope& scope, const NodeDef& def, Node& node) {
+  const OpTraits& traits = op_traits(def.op());
+  node.op = def.op();
+  node.kind = traits.kind;
+  node.threading = traits.threading;
+  read_scalars(scope, def, traits, node);
+  read_file_names(scope, def, node);
+  read_flags(def, node);
+}
+
+}  // namespace plumber
