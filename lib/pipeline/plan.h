@@ -57,4 +57,7 @@ std::string edit_word(EditKind kind);
 /// The kind of a word, nullopt if there is none.
 std::optional<EditKind> edit_kind(const std::string& word);
 
+/// All words, in the order of EditKind.
+std::vector<std::string> edit_words();
+
 }  // namespace plumber
