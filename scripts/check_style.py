@@ -3,12 +3,14 @@
 """Rules of form: licence line, length, line ends, clang-format; with --tidy BUILD also clang-tidy.
 
 BUILD is a build folder with compile_commands.json. A file that passed clang-tidy is not looked at
-again until it, a header of ours, the checks or its command changes. Exit 1 with one line a breach.
+again until it, a header that it includes, the checks or its command changes. Exit 1 with one line
+for each breach.
 """
 
 import argparse
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -63,14 +65,27 @@ def check_format(files):
     return [line for line in done.stderr.splitlines() if ": error:" in line]
 
 
+def texts_of(file):
+    """The file's text and that of each header of ours that it includes, directly or not."""
+    texts, open_files = {}, [file]
+    while open_files:
+        file = open_files.pop()
+        if file in texts or not file.is_file():
+            continue
+        texts[file] = file.read_text()
+        for name in re.findall(r'^#include "([^"]+)"', texts[file], re.MULTILINE):
+            open_files += [ROOT / "lib" / name, ROOT / "apps" / name]
+    return list(texts.values())
+
+
 def digest(*texts):
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
-def tidy_one(entry, common, stamps):
+def tidy_one(entry, stamps):
     """clang-tidy on one source file, unless a stamp says that it passed as it stands."""
     file = Path(entry["file"])
-    stamp = stamps / digest(common, entry["command"], file.read_text())
+    stamp = stamps / digest((ROOT / ".clang-tidy").read_text(), entry["command"], *texts_of(file))
     if stamp.exists():
         return []
     done = subprocess.run([find_program(TIDY), "-p", str(stamps.parent), "--quiet", str(file)],
@@ -87,14 +102,12 @@ def tidy_one(entry, common, stamps):
 def check_tidy(build, jobs):
     stamps = build / "tidy-passed"
     stamps.mkdir(exist_ok=True)
-    headers = sorted(file for folder in ("lib", "apps") for file in (ROOT / folder).rglob("*.h"))
-    common = digest((ROOT / ".clang-tidy").read_text(), *(file.read_text() for file in headers))
     database = json.loads((build / "compile_commands.json").read_text())
     ours = [entry for entry in database
             if Path(entry["file"]).is_relative_to(ROOT / "lib")
             or Path(entry["file"]).is_relative_to(ROOT / "apps")]
     with ThreadPoolExecutor(jobs) as pool:
-        found = pool.map(lambda entry: tidy_one(entry, common, stamps), ours)
+        found = pool.map(lambda entry: tidy_one(entry, stamps), ours)
         return sorted({line for lines in found for line in lines})  # a header's once, not per user
 
 

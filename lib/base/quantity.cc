@@ -48,7 +48,7 @@ std::optional<int64_t> bytes_of_unit(std::string_view unit) {
   const size_t power = std::string_view("KMGTP").find(unit.front());
   if (power == std::string_view::npos) return std::nullopt;
   const std::string_view rest = unit.substr(1);
-  if (rest != "" && rest != "i" && rest != "iB" && rest != "B") return std::nullopt;
+  if (!rest.empty() && rest != "i" && rest != "iB" && rest != "B") return std::nullopt;
   int64_t bytes = 1;
   for (size_t i = 0; i <= power; ++i) bytes *= rest == "B" ? 1000 : 1024;
   return bytes;
