@@ -58,7 +58,7 @@ def _quiet_stderr():
             os.close(saved)
 
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if __name__ == "__main__" else "2")
 with _quiet_stderr() if __name__ == "__main__" else contextlib.nullcontext():
     import tensorflow as tf  # noqa: E402
 from google.protobuf import descriptor_pb2, descriptor_pool, message  # noqa: E402
@@ -742,6 +742,232 @@ class _PipelineThreads:
         return sum(cpu - self.first.get(task, 0.0) for task, cpu in self.last.items())
 
 
+# ---- calibration ----------------------------------------------------------------------------------
+# What the analysis must know of the machine: the price of handing a function call to TensorFlow's
+# pool (dispatch), of a ParallelMap's call, and of an element over a prefetch. Micro pipelines whose
+# work is known give it: the same function dispatched and inline differ by the hand-off only.
+
+# Lowest and highest value believed, microseconds (slope: a number). Values of a small virtual
+# machine lie in the middle; an outlier is a disturbed run, not a machine.
+_BOUNDS = {
+    "dispatch_base_s": (2, 200), "dispatch_deep_s": (4, 600), "dispatch_tau_s": (5, 300),
+    "dispatch_cpu_base_s": (2, 200), "dispatch_cpu_deep_s": (4, 600),
+    "node_overcount_s": (0.1, 40), "node_overcount_op_s": (0.01, 2), "parallel_overcount_s": (1, 120),
+    "parallel_wall_s": (4, 400), "parallel_inline_wall_s": (3, 400),
+    "parallel_cpu_s": (2, 400), "parallel_inline_cpu_s": (2, 400),
+    "handover_base_s": (0.2, 30), "handover_slope": (0.02, 1.5), "handover_max_s": (1, 80),
+    "next_s": (2, 2000),
+}
+_CALIBRATION_BATCH = 256
+_HASH_BYTES_PER_S = 1e9  # about; the work itself is measured
+
+
+def calibrate(seconds=6.0, progress=None):
+    """Measures the machine's constants (all but next_s, which belongs to a pipeline)."""
+    cases = {name: make() for name, make in _calibration_cases().items()}
+    share = seconds * 0.8 / len(cases) / 2  # the rest is building the pipelines
+    runs = collections.defaultdict(list)
+    for _ in range(2):  # the less disturbed of two
+        for name, dataset in cases.items():
+            runs[name].append(_measure(dataset, share, _CALIBRATION_BATCH))
+            if progress is not None:
+                progress(time.monotonic())
+    constants = _constants({name: min(costs) for name, costs in runs.items()})
+    result = MESSAGES["Calibration"](cores=cores_allowed())
+    for name, value in constants.items():
+        low, high = _BOUNDS[name]
+        unit = 1.0 if name == "handover_slope" else 1e-6
+        setattr(result, name, min(max(value, low), high) * unit)
+    return result
+
+
+_Cost = collections.namedtuple("_Cost", "wall cpu nodes")  # microseconds an element
+
+
+def _calibration_cases():
+    numbers = tf.data.Dataset.range(1 << 60)
+
+    def few(x):
+        return tf.sin(tf.cast(x, tf.float32))
+
+    def many(x):
+        y = few(x)
+        for i in range(19):
+            y = (tf.cos, tf.sin, tf.tanh)[i % 3](y)
+        return y
+
+    def map_case(source, function, inline, calls=None, prefetch=0):
+        def make():
+            dataset = source.map(function, num_parallel_calls=calls)
+            dataset = _run_maps_inline(dataset, keep_parallel=True) if inline else dataset
+            dataset = dataset.prefetch(prefetch) if prefetch else dataset
+            return dataset.batch(_CALIBRATION_BATCH)
+        return make
+
+    cases = {"source": lambda: numbers.batch(_CALIBRATION_BATCH)}
+    for name, function in (("few", few), ("many", many)):
+        cases[name + " dispatched"] = map_case(numbers, function, False)
+        cases[name + " inline"] = map_case(numbers, function, True)
+    cases["few parallel"] = map_case(numbers, few, False, calls=2)
+    cases["few parallel inline"] = map_case(numbers, few, True, calls=2)
+    for work in (3, 10, 20, 40, 200):
+        source, function = _hash_work(work)
+        cases[f"hash {work} inline"] = map_case(source, function, True)
+        if work in (10, 40, 200):
+            cases[f"hash {work} dispatched"] = map_case(source, function, False)
+        if work == 10:
+            cases[f"hash {work} parallel"] = map_case(source, function, False, calls=2)
+        if work in (3, 20, 200):
+            cases[f"hash {work} prefetch"] = map_case(source, function, True, prefetch=64)
+    return cases
+
+
+def _hash_work(microseconds):
+    """A strong hash of a text: no lock, no pool, no memory, and no way to fold it."""
+    text = "alpha Beta, gamma " * max(1, int(microseconds * 1e-6 * _HASH_BYTES_PER_S / 18))
+    source = tf.data.Dataset.from_tensors(tf.constant(text)).repeat()
+    return source, lambda s: tf.strings.to_hash_bucket_strong(s, 1000, [1, 2])
+
+
+def _measure(dataset, seconds, batch=1):
+    """Wall, CPU and node time an element, after a fifth of the time as warm-up."""
+    iterator = iter(dataset.with_options(_bare_options()))
+    end = time.monotonic() + seconds / 5
+    next(iterator)
+    while time.monotonic() < end:
+        next(iterator)
+    before = tf.data.experimental.get_model_proto(iterator)
+    began, cpu, count = time.monotonic(), time.process_time(), 0
+    while time.monotonic() < began + seconds * 0.8:
+        next(iterator)
+        count += batch
+    wall, cpu = time.monotonic() - began, time.process_time() - cpu
+    after = tf.data.experimental.get_model_proto(iterator)
+    nodes = (_node_time_s(after) - _node_time_s(before)) / count
+    return _Cost(wall / count * 1e6, cpu / count * 1e6, nodes * 1e6)
+
+
+def _node_time_s(model):
+    return sum(node.processing_time for node in model.nodes.values()) / 1e9
+
+
+def _constants(seen):
+    """The constants, in microseconds, from the costs of the cases."""
+    work = {w: max(0.1, seen[f"hash {w} inline"].wall - seen["source"].wall)
+            for w in (3, 10, 20, 40, 200)}
+    wait = {w: seen[f"hash {w} dispatched"].wall - seen[f"hash {w} inline"].wall
+            for w in (10, 40, 200)}
+    spin = {w: seen[f"hash {w} dispatched"].cpu - seen[f"hash {w} inline"].cpu
+            for w in (10, 40, 200)}
+    base = seen["few dispatched"].wall - seen["few inline"].wall
+    base_cpu = seen["few dispatched"].cpu - seen["few inline"].cpu
+    deep = max(wait[200], wait[40], base)
+    over = {name: seen[name + " dispatched"].nodes - seen[name + " inline"].wall
+            for name in ("few", "many")}
+    per_op = (over["many"] - over["few"]) / 19
+    constants = {
+        "dispatch_base_s": base, "dispatch_deep_s": deep,
+        "dispatch_tau_s": _growth_constant(base, deep, {work[w]: wait[w] for w in (10, 40)}),
+        "dispatch_cpu_base_s": base_cpu, "dispatch_cpu_deep_s": max(spin[200], spin[40], base_cpu),
+        "node_overcount_op_s": per_op, "node_overcount_s": over["few"] - 2 * per_op,
+        "parallel_overcount_s":
+            seen["hash 10 parallel"].nodes - seen["source"].nodes - work[10],
+    }
+    constants.update(_parallel_constants(seen))
+    constants.update(_handover_constants(seen, work))
+    return constants
+
+
+def _growth_constant(base, deep, points):
+    """tau of base + (deep - base)(1 - e^(-x/tau)), the median over points x: y between both."""
+    found = [-x / math.log(1 - (y - base) / (deep - base)) for x, y in points.items()
+             if deep > base and 0.02 < (y - base) / (deep - base) < 0.98]
+    return statistics.median(found) if found else 30.0
+
+
+def _parallel_constants(seen):
+    """Of two calls at a time: period = (work + wall of a call) / 2."""
+    work = max(0.1, seen["few inline"].wall - seen["source"].wall)
+    constants = {}
+    for name, case in (("parallel", "few parallel"), ("parallel_inline", "few parallel inline")):
+        constants[f"{name}_wall_s"] = 2 * seen[case].wall - work
+        constants[f"{name}_cpu_s"] = seen[case].cpu - seen["few inline"].cpu
+    return constants
+
+
+def _handover_constants(seen, work):
+    """Prefetch above work x costs c0 + c1 x on both sides, at most cmax."""
+    cost = {w: seen[f"hash {w} prefetch"].wall - work[w] for w in (3, 20, 200)}
+    slope = (cost[20] - cost[3]) / max(1.0, work[20] - work[3])
+    return {"handover_slope": slope, "handover_base_s": cost[3] - max(0.0, slope) * work[3],
+            "handover_max_s": max(cost[20], min(cost[200], 30.0))}
+
+
+def _run_maps_inline(dataset, keep_parallel=False, eligible=lambda node: True):
+    """The data set with every map's function run on the thread that asks for the element."""
+    graph = serialize(dataset)
+    for node in filter(eligible, all_nodes(graph)):
+        if node.op == "ParallelMapDatasetV2" and not keep_parallel:
+            node.op = "MapDataset"
+            del node.input[-1]
+            for name in ("deterministic", "use_unbounded_threadpool"):
+                node.attr.pop(name, None)
+        if node.op == "MapDataset":
+            node.attr["force_synchronous"].b = True  # else the default rewrites undo it
+        if node.op in ("MapDataset", "ParallelMapDatasetV2"):
+            node.attr["use_inter_op_parallelism"].b = False
+    return load(graph, dataset.element_spec)
+
+
+def empty_next_s(element_spec, seconds=0.3):
+    """Seconds that Python needs for one next() on elements of this structure, without any work."""
+    try:
+        element = tf.nest.map_structure(_empty_value, element_spec)
+        dataset = tf.data.Dataset.from_tensors(element).repeat()
+        wall = _measure(dataset, seconds).wall
+    except (ValueError, TypeError, NotImplementedError, tf.errors.OpError):
+        return 0.0  # a structure without constant values: unknown
+    low, high = _BOUNDS["next_s"]
+    return min(max(wall, low), high) * 1e-6
+
+
+def _empty_value(spec):
+    if not isinstance(spec, tf.TensorSpec):
+        raise NotImplementedError
+    shape = [1 if size is None else size for size in _shape_to_json(spec.shape) or []]
+    return tf.fill(shape, "") if spec.dtype == tf.string else tf.zeros(shape, spec.dtype)
+
+
+def machine_calibration(again=False, progress=None):
+    """The machine's constants, measured at the first use and then read from the cache folder."""
+    path = _calibration_path()
+    calibration = MESSAGES["Calibration"]()
+    if not again and os.path.exists(path):
+        with contextlib.suppress(OSError, ValueError, text_format.ParseError):
+            text_format.Parse(_text(path), calibration)
+            return calibration
+    calibration = calibrate(progress=progress)
+    with contextlib.suppress(OSError, Error):  # no cache folder: measured again next time
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _write(path, text_format.MessageToString(calibration).encode())
+    return calibration
+
+
+def _calibration_path():
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    machine = f"{machine_info().model}/{cores_allowed()}/{tf.__version__}/{platform.node()}"
+    name = hashlib.sha256(machine.encode()).hexdigest()[:16]
+    return os.path.join(folder, "plumber", f"calibration-{name}.txt")
+
+
+def calibration_for(element_spec, again=False, progress=None):
+    """The machine's constants with next_s of elements of this structure."""
+    calibration = MESSAGES["Calibration"]()
+    calibration.CopyFrom(machine_calibration(again, progress))
+    calibration.next_s = empty_next_s(element_spec)
+    return calibration
+
+
 # ---- tracing --------------------------------------------------------------------------------------
 
 def _watched(dataset, recorder):
@@ -840,6 +1066,7 @@ def trace(dataset, path, *, calibrate=True, every=None):
     machine are measured once (6 s, before the loop) and kept in the user's cache folder.
     """
     recorder, watched = _prepare(dataset, "training")
+    recorder.calibration = calibration_for(dataset.element_spec) if calibrate else None
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     dumps = _Dumps(recorder, path, every)
@@ -887,11 +1114,11 @@ class _Dumps:
         self._write()
 
 
-def record(dataset, seconds, path, *, every=None, progress=None, recorder_setup=None):
+def record(dataset, seconds, path, *, every=None, progress=None, setup=None):
     """Pulls elements for some seconds and writes the trace; a finite data set begins again."""
     recorder, watched = _prepare(dataset, "bare")
-    if recorder_setup is not None:
-        recorder_setup(recorder)
+    if setup is not None:
+        setup(recorder)
     dumps = _Dumps(recorder, path, every)
     end = time.monotonic() + seconds
     with contextlib.suppress(KeyboardInterrupt):  # what was recorded until then is a trace, too
@@ -914,6 +1141,358 @@ def _pull_epoch(iterator, end, progress):
         if now >= end:
             break
     return count > 0
+
+
+# ---- one program in a process of its own ----------------------------------------------------------
+
+class Program:
+    """A data set that runs in a child process: PIPELINE.py:function or a rewritten program.
+
+    environment: variables of the child; functions_from: PIPELINE.py:function to build before a
+    program with Python functions is loaded; rewrites: False switches the default rewrites off.
+    """
+
+    def __init__(self, side, arguments=(), *, environment=None, **how):
+        self.side = side
+        request = {"side": side, "arguments": [list(pair) for pair in arguments], **how}
+        # -u and a pipe of its own: what the user's code prints must not mix with the answers.
+        self._process = subprocess.Popen(
+            [sys.executable, os.path.abspath(__file__), "serve"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+        self.facts = self._ask(request)
+
+    def digests(self, **limits):
+        """See _digests: one list of component digests an element."""
+        return self._ask({"do": "digests", **limits})
+
+    def pull(self, elements=None, seconds=None):
+        """Pulls some more elements of one running iterator; returns (elements, seconds, CPU s)."""
+        return self._ask({"do": "pull", "elements": elements, "seconds": seconds})
+
+    def rate(self, seconds):
+        count, elapsed, _ = self.pull(seconds=seconds)
+        return count / elapsed
+
+    def close(self):
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _ask(self, request):
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise Error(f"{self.side}: its process ended (exit {self._process.wait()})")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Error(answer["error"])
+        return answer["value"]
+
+
+def _command_serve(_):
+    """The child: one request a line on stdin, one answer a line on the stdout it was given."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    server = _Server()
+    for line in sys.stdin:
+        try:
+            answer = {"value": server.answer(json.loads(line))}
+        except Error as error:
+            answer = {"error": str(error)}
+        except Exception as error:
+            answer = {"error": f"{server.name}: {type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+class _Server:
+    def __init__(self):
+        self.name, self.dataset, self.iterator, self._keep = "", None, None, []
+
+    def answer(self, request):
+        if "side" in request:
+            return self._open(**request)
+        if request["do"] == "digests":
+            return _digests(self.dataset, request)
+        return self._pull(request["elements"], request["seconds"])
+
+    def _open(self, side, arguments, functions_from=None, trace=None, rewrites=True, inline=False):
+        self.name = side
+        if functions_from is not None:
+            self._keep.append(build(functions_from, arguments))
+        dataset = open_side(side, arguments, trace)
+        if inline:
+            dataset = _run_eligible_maps_inline(dataset)
+        if not rewrites:
+            options = tf.data.Options()
+            options.experimental_optimization.apply_default_optimizations = False
+            dataset = dataset.with_options(options)
+        self.dataset = dataset
+        return {"element_spec": str(dataset.element_spec)}
+
+    def _pull(self, elements, seconds):
+        """Goes on where the last pull ended; a finite data set begins again."""
+        began, cpu, count = time.monotonic(), time.process_time(), 0
+        end = began + (seconds or math.inf)
+        limit = elements or math.inf
+        empty = False
+        while count < limit and time.monotonic() < end:
+            if self.iterator is None:
+                self.iterator = iter(self.dataset)
+            if next(self.iterator, None) is None:
+                if empty:
+                    raise Error(f"{self.name}: no elements")
+                self.iterator, empty = None, True
+                continue
+            count, empty = count + 1, False
+        return count, time.monotonic() - began, time.process_time() - cpu
+
+
+def open_side(side, arguments=(), trace=None):
+    """PIPELINE.py:function, or a program's file."""
+    if re.search(r"\.py:[^:/]*$", side):
+        return build(side, arguments)
+    dataset = load(side, trace=trace)
+    check(dataset, side)
+    return dataset
+
+
+# ---- comparing ------------------------------------------------------------------------------------
+
+def _digests(dataset, request):
+    """Elements (or rows of one epoch) as lists of digests, one a component, with a time limit."""
+    if request.get("one_epoch"):
+        dataset = one_epoch(dataset)
+    limit, end = request["elements"], time.monotonic() + request["seconds"]
+    found, complete = [], True
+    for element in dataset:
+        if len(found) >= limit or time.monotonic() > end:
+            complete = False
+            break
+        parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)]
+        if request.get("one_epoch"):
+            found.append([[_digest(part) for part in row] for row in _rows(parts)])
+        else:
+            found.append([_digest(part) for part in parts])
+    return {"digests": found, "complete": complete}
+
+
+def _digest(value):
+    """Type, shape and bytes of a tensor's value."""
+    if isinstance(value, bytes):
+        head, body = b"string", value
+    else:
+        head = f"{value.dtype}{value.shape}".encode()
+        body = repr(value.tolist()).encode() if value.dtype == object else value.tobytes()
+    return hashlib.blake2b(head + b"\0" + body, digest_size=8).hexdigest()
+
+
+def _rows(parts):
+    """A batch as its rows, without the zeros that padded_batch added (they depend on the other
+    rows of the batch); an element that is no batch is one row."""
+    sizes = {part.shape[0] if getattr(part, "ndim", 0) else None for part in parts}
+    if len(sizes) != 1 or None in sizes:
+        return [parts]
+    return [[_without_padding(part[i]) for part in parts] for i in range(sizes.pop())]
+
+
+def _without_padding(row):
+    if getattr(row, "ndim", 0) != 1:
+        return row
+    length = len(row)
+    while length and not row[length - 1]:
+        length -= 1
+    return row[:length]
+
+
+def one_epoch(dataset):
+    """The data set with each endless repeat of its main program done once."""
+    graph = serialize(dataset)
+    nodes = {node.name: node for node in graph.node}
+    for node in list(graph.node):
+        if node.op == "RepeatDataset":
+            count = nodes[node.input[1].split(":")[0]]
+            if count.op == "Const" and tf.make_ndarray(count.attr["value"].tensor) < 0:
+                once = graph.node.add(name=f"{node.name}/once", op="Const")
+                once.CopyFrom(count)
+                once.name = f"{node.name}/once"
+                once.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1, tf.int64))
+                node.input[1] = once.name
+    return load(graph, dataset.element_spec)
+
+
+Sameness = collections.namedtuple("Sameness", "verdict text")
+# equal: bit for bit, in order. multiset: the first is random itself, and what does not change from
+# run to run is the same multiset. order: the first has one order, the second another.
+SAME = ("equal", "multiset")
+
+
+def judge(first, again, other):
+    """Sameness of two programs from the digests of the first, of another run of it, and of the
+    second; each is {"elements": [...], "rows": [...] or None if an epoch is too long}."""
+    count = len(first["elements"])
+    if first["elements"] == other["elements"]:
+        return Sameness("equal", f"equal, bit for bit and in order ({count} elements)")
+    deterministic = first["elements"] == again["elements"]
+    if any(side["rows"] is None for side in (first, again, other)):
+        if deterministic:
+            return Sameness("different", _first_difference(first["elements"], other["elements"]))
+        return Sameness("unknown", "not comparable: random, and an epoch is too long to count")
+    sides = [[row for element in side["rows"] for row in element] for side in (first, again, other)]
+    stable = [c for c in range(_width(sides[0]))
+              if _counts(sides[0], [c]) == _counts(sides[1], [c])]
+    if not stable:
+        return Sameness("unknown", "not comparable: every component changes from run to run")
+    names = f"{len(stable)} of {_width(sides[0])} components, {len(sides[0])} rows of an epoch"
+    if _counts(sides[0], stable) != _counts(sides[2], stable):
+        return Sameness("different", f"different elements ({names})" if not deterministic else
+                        _first_difference(first["elements"], other["elements"]))
+    if deterministic:
+        return Sameness("order", f"the same elements in another order ({names})")
+    return Sameness("multiset", f"equal as a multiset; random by nature ({names})")
+
+
+def _width(rows):
+    return max((len(row) for row in rows), default=0)
+
+
+def _counts(rows, components):
+    return collections.Counter(tuple(row[c] for c in components if c < len(row)) for row in rows)
+
+
+def _first_difference(one, two):
+    for index, (a, b) in enumerate(zip(one, two)):
+        if a != b:
+            parts = [str(c) for c, (x, y) in enumerate(itertools.zip_longest(a, b)) if x != y]
+            return f"different: element {index}, component {', '.join(parts)}"
+    return f"different: {len(one)} elements against {len(two)}"
+
+
+def same_elements(a, b, arguments=(), *, elements=256, epoch_elements=5000, seconds=60, **how):
+    """Judges whether two programs (PIPELINE.py:function or files) give the same elements.
+
+    Every run has a process of its own: seeds of shuffles and memory caches belong to a process.
+    """
+    def look(side, count):
+        with Program(side, arguments, **(how if not _is_source(side) else {})) as program:
+            found = program.digests(elements=count, seconds=seconds)
+            result = {"elements": found["digests"], "rows": None}
+            if look.rows:
+                epoch = program.digests(elements=epoch_elements, seconds=seconds, one_epoch=True)
+                result["rows"] = epoch["digests"] if epoch["complete"] else None
+            return result
+
+    look.rows = False
+    first = look(a, elements)
+    count = max(1, len(first["elements"]))
+    other = look(b, count)
+    if first == other:
+        return judge(first, first, other)
+    look.rows = True
+    return judge(look(a, count), look(a, count), look(b, count))
+
+
+def _is_source(side):
+    return re.search(r"\.py:[^:/]*$", side) is not None
+
+
+def rates_in_turn(programs, rounds, seconds, warm_elements=0, warm_seconds=1.0):
+    """Rates of running programs, one list a program: round by round, so that what disturbs the
+    machine disturbs all of them."""
+    for program in programs:
+        if warm_elements:
+            program.pull(elements=warm_elements)
+        program.pull(seconds=warm_seconds)
+    found = [[] for _ in programs]
+    for _ in range(rounds):
+        for rates, program in zip(found, programs):
+            rates.append(program.rate(seconds))
+    return found
+
+
+def spread(values):
+    return f"{statistics.median(values):.4g} ({min(values):.4g} .. {max(values):.4g})"
+
+
+def _command_compare(options):
+    how = {"trace": options.trace}
+    if _is_source(options.a) and not _is_source(options.b):
+        graph, _ = _read_graph(options.b)
+        if python_functions(graph):
+            how["functions_from"] = options.a
+    sameness = same_elements(options.a, options.b, options.arg, elements=options.elements, **how)
+    print(f"elements: {sameness.text}")
+    if options.rounds:
+        with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
+            rates = rates_in_turn([a, b], options.rounds, options.seconds)
+        for name, side, values in zip("AB", (options.a, options.b), rates):
+            print(f"rate {name}:   {spread(values)} /s  {side}")
+        ratios = [y / x for x, y in zip(*rates)]
+        print(f"B / A:    {spread(ratios)}  ({options.rounds} rounds of {options.seconds:g} s in turn)")
+    return 0 if sameness.verdict in SAME else EXIT_NO
+
+
+# ---- inline probe ---------------------------------------------------------------------------------
+# The same program with every function that can run inline doing so: nothing is handed over, so its
+# CPU an element is the sum of the work, which node times only estimate.
+
+_CONTROL_FLOW = {"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", "Switch",
+                 "Merge", "Enter", "Exit", "NextIteration", "For"}
+
+
+def inline_probe_cpu_s(source, arguments, seconds=1.5):
+    """CPU seconds an element, or 0 with the reason."""
+    try:
+        with Program(source, arguments, inline=True,
+                     environment={"TF_NUM_INTRAOP_THREADS": "1"}) as program:
+            program.pull(seconds=seconds / 3)
+            count, _, cpu = program.pull(seconds=seconds)
+            return cpu / count, None
+    except Error as error:
+        return 0.0, error.message
+
+
+def _run_eligible_maps_inline(dataset):
+    graph = serialize(dataset)
+    functions = {f.signature.name: f for f in graph.library.function}
+    return _run_maps_inline(
+        dataset, eligible=lambda node: not _reaches(node, functions, _CONTROL_FLOW))
+
+
+def _reaches(node, functions, ops):
+    """Whether a function of this node, or one that it calls, holds one of these ops."""
+    waiting, seen = [node], set()
+    while waiting:
+        for name in _called(waiting.pop()):
+            if name in functions and name not in seen:
+                seen.add(name)
+                nodes = functions[name].node_def
+                if any(inner.op in ops for inner in nodes):
+                    return True
+                waiting.extend(nodes)
+    return False
+
+
+def _called(node):
+    for value in node.attr.values():
+        if value.HasField("func"):
+            yield value.func.name
+        yield from (function.name for function in value.list.func)
 
 
 # ---- command line ---------------------------------------------------------------------------------
@@ -971,18 +1550,20 @@ class _Progress:
 
     WIDTH = 30
 
-    def __init__(self, seconds, stream=sys.stderr):
-        self.seconds, self.stream, self.began = seconds, stream, time.monotonic()
-        self.shown = 0.0 if stream.isatty() else math.inf
+    def __init__(self, what, seconds, stream=None):
+        self.what, self.seconds, self.stream = what, seconds, stream or sys.stderr
+        self.began = None
+        self.shown = 0.0 if self.stream.isatty() else math.inf
         self.used = False
 
     def __call__(self, now):
         if now < self.shown + 0.1:
             return
+        self.began = self.began or now
         self.shown, self.used = now, True
         part = min(1.0, (now - self.began) / self.seconds)
         bar = "#" * round(part * self.WIDTH)
-        self.stream.write(f"\rtracing [{bar:{self.WIDTH}}] {now - self.began:4.1f} s")
+        self.stream.write(f"\r{self.what} [{bar:{self.WIDTH}}] {now - self.began:4.1f} s")
         self.stream.flush()
 
     def clear(self):
@@ -993,15 +1574,43 @@ class _Progress:
 
 def _command_trace(options):
     dataset = build(options.pipeline, options.arg)
-    progress = _Progress(options.seconds)
+    calibration = None
+    if options.calibrate is not False:
+        calibration = _calibrate_with_bar(lambda progress: calibration_for(
+            dataset.element_spec, again=options.calibrate is True, progress=progress))
+    progress = _Progress("tracing", options.seconds)
+
+    def setup(recorder):
+        recorder.calibration = calibration
+        if options.inline_probe:
+            recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
+            if problem:
+                recorder.warnings.append(f"inline probe: {problem}")
     recorder = record(dataset, options.seconds, options.output, every=options.every,
-                      progress=progress)
+                      progress=progress, setup=setup)
     progress.clear()
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     elapsed = recorder.elapsed_s()
     print(f"{options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
           f"({recorder.elements() / elapsed:.4g}/s)", file=sys.stderr)
+
+
+def _command_calibrate(options):
+    calibration = _calibrate_with_bar(lambda progress: machine_calibration(True, progress))
+    text = text_format.MessageToString(calibration)
+    if options.output is None:
+        print(text, end="")
+    else:
+        _write(options.output, text.encode())
+
+
+def _calibrate_with_bar(measure):
+    progress = _Progress("calibrating this machine, once", 7)
+    try:
+        return measure(progress)
+    finally:
+        progress.clear()
 
 
 def _command_load(options):
@@ -1020,11 +1629,31 @@ def _parser():
     command.add_argument("-o", "--output", default="trace.pb", metavar="FILE",
                          help="trace file; with --every a folder (default: trace.pb)")
     command.add_argument("--every", type=_positive, metavar="S", help="numbered dumps every S s")
+    command.add_argument("--calibrate", action=argparse.BooleanOptionalAction,
+                         help="measure the machine's constants again, or leave them out "
+                              "(default: measured once, then from the cache folder)")
+    command.add_argument("--inline-probe", action="store_true",
+                         help="also run the program for 2 s with all functions inline")
     command.set_defaults(run=_command_trace)
+    command = commands.add_parser("calibrate", help="measure the machine's constants (6 s)")
+    command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    command.set_defaults(run=_command_calibrate)
     command = commands.add_parser("load", help="check that a rewritten program loads and runs")
     command.add_argument("program", metavar="tuned.pb")
     command.add_argument("--trace", metavar="trace.pb", help="take the element_spec from it")
     command.set_defaults(run=_command_load)
+    command = commands.add_parser("compare", help="same elements? and rates, in turn")
+    command.add_argument("a", metavar="A", help="PIPELINE.py:function or a program's file")
+    command.add_argument("b", metavar="B")
+    _add_arg(command)
+    command.add_argument("--trace", metavar="trace.pb", help="take the element_spec from it")
+    command.add_argument("--elements", type=int, default=256, metavar="N",
+                         help="elements compared in order (default: 256)")
+    command.add_argument("--rounds", type=int, default=5, metavar="N", help="0: no rates")
+    command.add_argument("--seconds", type=_positive, default=2.0, metavar="S", help="a run")
+    command.set_defaults(run=_command_compare)
+    command = commands.add_parser("serve")  # the child of Program; not for people
+    command.set_defaults(run=_command_serve)
     return parser
 
 
