@@ -50,6 +50,9 @@ struct FunctionFacts {
   std::vector<std::string> missing;   // called functions that the library lacks
   bool recursive = false;
   bool short_circuit = false;  // only passes inputs on: TensorFlow makes no call
+  std::vector<std::string> state_reads;     // reads of variables and tables: op_effects.h
+  std::vector<std::string> sharding_large;  // kernels that shard from ~100,000 elements on
+  std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
 };
 
 struct Function {
@@ -98,7 +101,7 @@ struct Node {
   bool stop_on_empty = false;
   bool inter_op = true;          // use_inter_op_parallelism
   bool fixed_seed = false;       // shuffle/random source with a constant, non-zero seed
-  bool component_types_known = true;
+  int components = 1;            // tensors of one element
 
   // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
   std::optional<double> traced_parallelism;
