@@ -31,8 +31,9 @@ struct HandOff {
   double hp = 45e-6, hp_inline = 33e-6;
   double runner = 8e-6;                        // a parallel op's runner thread, a call
   double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;   // hand-over of one element through a buffer
-  double scale_w = 1, scale_h = 1;             // fitted to the trace
-  bool scale_clamped = false;
+  double cache_read = 1.5e-6;                  // one element out of a filled memory cache
+  double scale_w = 1, scale_h = 1;             // fitted to the trace (hand_off_fit.h)
+  bool scale_clamped = false;                  // the fit wanted more than its range
   bool calibrated = false;                     // the constants are this machine's
 };
 
@@ -61,9 +62,10 @@ struct Costs {
 struct NodeSetting {
   Mode mode = Mode::kNone;
   double parallelism = 1;
-  bool boundary = false;         // the node is itself async: prefetch, parallel ...
   bool prefetch_above = false;   // one more prefetch inserted above it
-  bool cached = false;           // a filled memory cache above it: it and all below cost nothing
+  // A filled memory cache: of a cache node of the program its own (all below it costs nothing), of
+  // any other node one inserted above it (it and all below cost nothing, reading the cache does).
+  bool cached = false;
   bool operator==(const NodeSetting&) const = default;
 };
 using Setting = PerNode<NodeSetting>;
@@ -91,7 +93,13 @@ struct Evaluation {
   double cpu_s = 0;                 // CPU per root element
 };
 
-/// The program as traced: modes and parallelism as they ran.
+/// True if the node hands its elements over to another thread under this setting.
+bool is_boundary(const Node& node, const NodeSetting& setting);
+
+/// Nodes that run in the steady state under this setting: false for what lies below a filled cache.
+PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting);
+
+/// The program as traced: modes and parallelism as they ran; caches filled.
 Setting traced_setting(const Pipeline& pipeline);
 
 /// What stock TensorFlow makes of the program by default: map_parallelization, map_and_batch_fusion,

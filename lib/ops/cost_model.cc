@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cost_model.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/hand_off.h"
+
+namespace plumber {
+namespace {
+
+// Cores that hand-overs of little work, and of much, leave usable.
+constexpr double kUsableSmall = 0.8;
+constexpr double kUsableLarge = 0.92;
+constexpr double kSmallWork_s = 150e-6;
+
+bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
+
+bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
+  const bool inner_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
+  return inner_data_sets && is_parallel(s.mode);
+}
+
+// Sums of one thread per root element.
+struct Segment {
+  double work_s = 0;
+  double calls = 0;        // dispatched ones
+  double dispatch_s = 0;
+  double handover_s = 0;   // pops and pushes at its ends
+  double parallelism = 1;  // threads that share it: readers of a parallel interleave
+  double clamped_s = 0;
+  std::map<NodeId, double> shares;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Pipeline& p, const Costs& costs, const Setting& setting, const Machine& machine)
+      : p_(p), costs_(costs), setting_(setting), machine_(machine), h_(costs.hand_off),
+        active_(active_nodes(p, setting)), above_(p.size(), 0),
+        below_(p.size(), 0), above_prefetch_(p.size(), 0) {
+    result_.segment = PerNode<int>(p.size(), 0);
+  }
+
+  Evaluation run() {
+    number_segments();
+    add_work();
+    add_dispatch();
+    add_handovers();
+    add_thread_bounds();
+    add_parallel_bounds();
+    add_cpu_bound();
+    add_disk_bound();
+    add_python_bound();
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  NodeId id(std::size_t i) const { return static_cast<NodeId>(i); }
+
+  int new_segment(double parallelism) {
+    segments_.emplace_back();
+    segments_.back().parallelism = std::max(1.0, parallelism);
+    return static_cast<int>(segments_.size()) - 1;
+  }
+
+  // above_: the thread that pulls the node's elements. below_: the one that pulls its inputs.
+  void number_segments() {
+    new_segment(1);
+    for (std::size_t i = p_.size(); i-- > 0;) {
+      const NodeId n = id(i);
+      int segment = above_[n];
+      if (setting_[n].prefetch_above && active_[n]) segment = new_segment(segments_[at(segment)].parallelism);
+      above_prefetch_[n] = above_[n];
+      above_[n] = segment;
+      const bool interleave = is_parallel_interleave(p_[n], setting_[n]);
+      if (is_boundary(p_[n], setting_[n]) && active_[n])
+        segment = new_segment(segments_[at(segment)].parallelism);
+      below_[n] = segment;
+      for (const NodeId input : p_[n].inputs) above_[input] = segment;
+      const int inner = interleave && active_[n] && !p_[n].inner.empty() ? new_segment(readers(n)) : segment;
+      for (const NodeId root : p_[n].inner) above_[root] = inner;
+      result_.segment[n] = segment;
+    }
+  }
+
+  // Threads that can read at once: calls, open files, and files there are.
+  double readers(NodeId n) const {
+    double threads = setting_[n].parallelism;
+    if (p_[n].cycle_length && *p_[n].cycle_length > 0)
+      threads = std::min(threads, static_cast<double>(*p_[n].cycle_length));
+    return std::max(1.0, threads);
+  }
+
+  static std::size_t at(int segment) { return static_cast<std::size_t>(segment); }
+  Segment& seg(int segment) { return segments_[at(segment)]; }
+
+  void charge(int segment, NodeId n, double s) {
+    if (s <= 0) return;
+    seg(segment).shares[n] += s;
+  }
+
+  // Work that runs on the thread which pulls the node: everything but parallel calls.
+  void add_work() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeId n = id(i);
+      const NodeCost& cost = costs_.nodes[n];
+      if (!active_[n]) continue;
+      if (served_from_cache(n)) {
+        const double read_s = h_.cache_read * cost.elements;
+        seg(above_[n]).work_s += read_s;
+        charge(above_[n], n, read_s);
+        cpu_s_ += read_s;
+        continue;
+      }
+      cpu_s_ += cost.cpu_s;
+      if (is_parallel(setting_[n].mode) && !is_parallel_interleave(p_[n], setting_[n])) continue;
+      const int where = is_boundary(p_[n], setting_[n]) ? below_[n] : above_[n];
+      seg(where).work_s += cost.work_s;
+      if (cost.work_clamped) seg(where).clamped_s += cost.work_s;
+      charge(where, n, cost.work_s);
+      if (setting_[n].mode == Mode::kDispatched) seg(where).calls += cost.calls;
+    }
+  }
+
+  bool served_from_cache(NodeId n) const { return setting_[n].cached && p_[n].kind != Kind::kCache; }
+
+  void add_dispatch() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeId n = id(i);
+      const double calls = costs_.nodes[n].calls;
+      if (!active_[n] || served_from_cache(n) || calls <= 0) continue;
+      const NodeSetting& s = setting_[n];
+      if (s.mode == Mode::kDispatched) {
+        Segment& segment = seg(above_[n]);
+        const double x_s = segment.calls > 0 ? segment.work_s / segment.calls : 0;
+        const double wait_s = calls * dispatch_latency_s(h_, x_s);
+        segment.dispatch_s += wait_s;
+        charge(above_[n], n, wait_s);
+        cpu_s_ += calls * dispatch_cpu_s(h_, x_s);
+      } else if (is_parallel(s.mode) && !is_parallel_interleave(p_[n], s)) {
+        const double runner_s = h_.runner * calls;
+        seg(below_[n]).handover_s += runner_s;
+        charge(below_[n], n, runner_s);
+      }
+    }
+  }
+
+  // A parallel op's pushes are part of its calls, so only the popping side pays.
+  void hand_over(NodeId n, int from, int to) {
+    const double elements = costs_.nodes[n].elements;
+    if (elements <= 0 || from == to) return;
+    async_ = true;
+    const bool calls = above_[n] == to && is_parallel(setting_[n].mode) &&
+                       !is_parallel_interleave(p_[n], setting_[n]);
+    for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
+      const double x_s = seg(side).work_s / elements;
+      const double cost_s = handover_s(h_, x_s) * elements;
+      seg(side).handover_s += cost_s;
+      charge(side, n, cost_s);
+      cpu_s_ += cost_s;
+    }
+    const double work_s = std::max(seg(from).work_s, seg(to).work_s) / elements;
+    if (work_s < kSmallWork_s) usable_ = kUsableSmall;
+  }
+
+  void add_handovers() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeId n = id(i);
+      if (!active_[n]) continue;
+      if (setting_[n].prefetch_above) hand_over(n, above_[n], above_prefetch_[n]);
+      if (is_boundary(p_[n], setting_[n]) && !served_from_cache(n)) hand_over(n, below_[n], above_[n]);
+      if (is_parallel_interleave(p_[n], setting_[n]) && !served_from_cache(n))
+        for (const NodeId root : p_[n].inner) hand_over(root, above_[root], below_[n]);
+    }
+  }
+
+  void add_bound(BoundKind kind, std::map<NodeId, double> shares, double period_s) {
+    if (!(period_s > 0)) return;
+    std::vector<std::pair<double, NodeId>> order;
+    for (const auto& [node, share] : shares) order.emplace_back(-share, node);
+    std::stable_sort(order.begin(), order.end());
+    Bound bound{kind, {}, 1 / period_s};
+    for (const auto& entry : order) bound.nodes.push_back(entry.second);
+    result_.bounds.push_back(std::move(bound));
+  }
+
+  void add_thread_bounds() {
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      Segment& segment = segments_[s];
+      const double own_s = segment.work_s + segment.dispatch_s + segment.handover_s;
+      const double think_s = s == 0 ? costs_.think_time_s : 0;
+      const bool consumer = think_s > own_s;
+      const double period_s = own_s / segment.parallelism + think_s;
+      add_bound(consumer ? BoundKind::kConsumer : BoundKind::kThread, segment.shares, period_s);
+      note_period(period_s, segment.dispatch_s / segment.parallelism, segment.clamped_s);
+    }
+  }
+
+  void note_period(double period_s, double dispatch_s, double clamped_s) {
+    if (period_s <= result_.period_s) return;
+    result_.period_s = period_s;
+    result_.dispatch_s = dispatch_s;
+    result_.clamped_work_s = clamped_s;
+  }
+
+  void add_parallel_bounds() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeId n = id(i);
+      const NodeSetting& s = setting_[n];
+      if (!active_[n] || served_from_cache(n) || !is_parallel(s.mode) || is_parallel_interleave(p_[n], s))
+        continue;
+      const NodeCost& cost = costs_.nodes[n];
+      const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+      const ParallelCall call =
+          parallel_call(h_, work_s, s.parallelism, s.mode == Mode::kParallelInline);
+      double period_s = (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, s.parallelism);
+      // One call in flight: the runner fetches its next input only when the call is done.
+      if (s.parallelism < 2) {
+        const Segment& runner = seg(below_[n]);
+        period_s += runner.work_s + runner.dispatch_s;
+      }
+      cpu_s_ += cost.calls * call.cpu_s;
+      add_bound(BoundKind::kParallel, {{n, period_s}}, period_s);
+      note_period(period_s, cost.calls * call.wall_s / std::max(1.0, s.parallelism),
+                  cost.work_clamped ? cost.work_s / std::max(1.0, s.parallelism) : 0);
+    }
+  }
+
+  void add_cpu_bound() {
+    result_.cpu_s = cpu_s_;
+    if (!async_ || machine_.cores <= 0) return;
+    std::map<NodeId, double> shares;
+    for (std::size_t i = 0; i < p_.size(); ++i)
+      if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0) shares[id(i)] = costs_.nodes[id(i)].cpu_s;
+    const double period_s = cpu_s_ / (machine_.cores * (costs_.hand_off_known ? usable_ : 1));
+    add_bound(BoundKind::kCpu, std::move(shares), period_s);
+    note_period(period_s, 0, 0);
+  }
+
+  void add_disk_bound() {
+    if (!machine_.disk_bytes_per_s || *machine_.disk_bytes_per_s <= 0) return;
+    std::map<NodeId, double> shares;
+    double bytes = 0;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const double read = active_[id(i)] ? costs_.nodes[id(i)].disk_bytes : 0;
+      if (read > 0) shares[id(i)] = read, bytes += read;
+    }
+    const double period_s = bytes / *machine_.disk_bytes_per_s;
+    add_bound(BoundKind::kDisk, std::move(shares), period_s);
+    note_period(period_s, 0, 0);
+  }
+
+  void add_python_bound() {
+    std::map<NodeId, double> shares;
+    double held_s = 0;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeCost& cost = costs_.nodes[id(i)];
+      if (!active_[id(i)] || !cost.python || served_from_cache(id(i))) continue;
+      shares[id(i)] = cost.work_s;
+      held_s += cost.work_s;
+    }
+    add_bound(BoundKind::kPythonLock, std::move(shares), held_s);
+    note_period(held_s, 0, 0);
+  }
+
+  void finish() {
+    std::stable_sort(result_.bounds.begin(), result_.bounds.end(), [](const Bound& a, const Bound& b) {
+      return a.bound_per_s < b.bound_per_s;
+    });
+  }
+
+  const Pipeline& p_;
+  const Costs& costs_;
+  const Setting& setting_;
+  const Machine& machine_;
+  const HandOff& h_;
+  PerNode<bool> active_;
+  PerNode<int> above_, below_;
+  PerNode<int> above_prefetch_;  // the thread above the prefetch inserted above a node
+  std::vector<Segment> segments_;
+  Evaluation result_;
+  double cpu_s_ = 0;
+  double usable_ = kUsableLarge;
+  bool async_ = false;
+};
+
+}  // namespace
+
+bool is_boundary(const Node& node, const NodeSetting& setting) {
+  return node.kind == Kind::kPrefetch || is_parallel(setting.mode);
+}
+
+PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting) {
+  PerNode<bool> active(pipeline.size(), false);
+  active[pipeline.root] = true;
+  for (std::size_t i = pipeline.size(); i-- > 0;) {
+    const auto n = static_cast<NodeId>(i);
+    if (!active[n] || setting[n].cached) continue;
+    for (const NodeId input : pipeline[n].inputs) active[input] = true;
+    for (const NodeId inner : pipeline[n].inner) active[inner] = true;
+  }
+  return active;
+}
+
+Evaluation evaluate(const Pipeline& pipeline, const Costs& costs, const Setting& setting,
+                    const Machine& machine) {
+  return Evaluator(pipeline, costs, setting, machine).run();
+}
+
+}  // namespace plumber

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/hand_off.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plumber {
+namespace {
+
+// Calls with more work before them find their threads in a deeper sleep.
+double grown(double base_s, double deep_s, double tau_s, double x_s) {
+  return base_s + (deep_s - base_s) * (1 - std::exp(-x_s / tau_s));
+}
+
+constexpr double kParallelTau_s = 40e-6;
+constexpr double kParallelWallGrowth_s = 60e-6;
+constexpr double kParallelCpuGrowth_s = 25e-6;
+constexpr double kSingleCpu_s = 52e-6;
+constexpr double kSingleCpuGrowth_s = 20e-6;
+constexpr double kSingleWallGrowth = 0.6;  // of w1 - w0
+
+}  // namespace
+
+double dispatch_latency_s(const HandOff& h, double x_s) {
+  return h.scale_w * grown(h.w0, h.w1, h.tau, x_s);
+}
+
+double dispatch_cpu_s(const HandOff& h, double x_s) {
+  return h.scale_h * grown(h.h0, h.h1, h.tau, x_s);
+}
+
+double handover_s(const HandOff& h, double x_s) { return std::min(h.cmax, h.c0 + h.c1 * x_s); }
+
+ParallelCall parallel_call(const HandOff& h, double work_s, double parallelism, bool inline_body) {
+  if (parallelism < 2) {
+    const double growth = 1 - std::exp(-work_s / h.tau);
+    return {h.scale_w * (h.p1 + kSingleWallGrowth * (h.w1 - h.w0) * growth),
+            h.scale_h * (kSingleCpu_s + kSingleCpuGrowth_s * growth)};
+  }
+  const double growth = 1 - std::exp(-work_s / kParallelTau_s);
+  return {h.scale_w * ((inline_body ? h.wp_inline : h.wp) + kParallelWallGrowth_s * growth),
+          h.scale_h * ((inline_body ? h.hp_inline : h.hp) + kParallelCpuGrowth_s * growth)};
+}
+
+HandOff hand_off_of(const std::optional<Calibration>& calibration) {
+  HandOff h;
+  if (!calibration) return h;
+  const auto take = [&](double& target, double measured) {
+    if (measured > 0) target = measured, h.calibrated = true;
+  };
+  const Calibration& c = *calibration;
+  take(h.w0, c.dispatch_base_s);
+  take(h.w1, c.dispatch_deep_s);
+  take(h.tau, c.dispatch_tau_s);
+  take(h.h0, c.dispatch_cpu_base_s);
+  take(h.h1, c.dispatch_cpu_deep_s);
+  take(h.k0, c.node_overcount_s);
+  take(h.kop, c.node_overcount_op_s);
+  take(h.kpm, c.parallel_overcount_s);
+  take(h.wp, c.parallel_wall_s);
+  take(h.wp_inline, c.parallel_inline_wall_s);
+  take(h.hp, c.parallel_cpu_s);
+  take(h.hp_inline, c.parallel_inline_cpu_s);
+  take(h.c0, c.handover_base_s);
+  take(h.c1, c.handover_slope);
+  take(h.cmax, c.handover_max_s);
+  return h;
+}
+
+HandOff no_hand_off() {
+  HandOff h;
+  h.w0 = h.w1 = h.h0 = h.h1 = h.k0 = h.kop = h.kpm = h.kpm_many = 0;
+  h.p1 = h.wp = h.wp_inline = h.hp = h.hp_inline = h.runner = h.c0 = h.c1 = h.cmax = 0;
+  h.scale_w = h.scale_h = 0;
+  return h;
+}
+
+}  // namespace plumber
