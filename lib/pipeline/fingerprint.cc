@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "graph.pb.h"
 #include "pipeline/graph_scope.h"
 
 namespace plumber {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrite/apply_plan.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "pipeline/fingerprint.h"
+#include "rewrite/edits.h"
+#include "rewrite/node_parts.h"
+#include "rewrite/rewriting.h"
+
+namespace plumber {
+namespace {
+
+using tensorflow::GraphDef;
+using tensorflow::NodeDef;
+
+void check_fingerprint(const GraphDef& graph, const Plan& plan) {
+  if (plan.graph_fingerprint.empty()) return;
+  const std::string own = graph_fingerprint(graph);
+  if (own == plan.graph_fingerprint) return;
+  throw Error(ErrorKind::kInput, "plan",
+              fmt::format("it was made for another program ({}, this one is {})",
+                          plan.graph_fingerprint, own),
+              "run 'plumber optimize' on the trace that is to be rewritten");
+}
+
+struct Fault {
+  std::string place;
+  std::string message;
+  std::string hint;
+};
+
+std::string place_of(const Edit& edit) {
+  std::string place = fmt::format("edit {} ({})", edit.id, edit_word(edit.kind));
+  return edit.node.empty() ? place : fmt::format("{}: node '{}'", place, edit.node);
+}
+
+std::vector<Fault> apply_edits(Rewriting& program, const std::vector<Edit>& edits) {
+  std::vector<Fault> faults;
+  for (const Edit& edit : edits) {
+    try {
+      apply_edit(program, edit);
+    } catch (const Error& error) {
+      if (error.kind != ErrorKind::kInput) throw;
+      faults.push_back({place_of(edit), error.what(), error.hint});
+    }
+  }
+  return faults;
+}
+
+void report(const std::vector<Fault>& faults) {
+  if (faults.empty()) return;
+  if (faults.size() == 1)
+    throw Error(ErrorKind::kInput, "plan: " + faults[0].place, faults[0].message, faults[0].hint);
+  std::string message = fmt::format("{} edits cannot be made", faults.size());
+  for (const Fault& fault : faults) {
+    message += fmt::format("\n  {}: {}", fault.place, fault.message);
+    if (!fault.hint.empty()) message += fmt::format(" ({})", fault.hint);
+  }
+  throw Error(ErrorKind::kInput, "plan", message, "nothing was written; mend or drop these edits");
+}
+
+std::optional<ElementSpec> root_spec(Body& main) {
+  for (const NodeDef* node : main.nodes()) {
+    if (node->op() != "_Retval" || node->input_size() == 0) continue;
+    const NodeDef* root = main.producer(node->input(0));
+    return root ? element_spec(*root) : std::nullopt;
+  }
+  throw Error(ErrorKind::kInput, "program", "it has no root: no _Retval node",
+              "a program is what DatasetToGraphV2 returns; record the trace again");
+}
+
+}  // namespace
+
+GraphDef apply_plan(const GraphDef& graph, const Plan& plan) {
+  check_fingerprint(graph, plan);
+  GraphDef result = graph;
+  Rewriting program(&result);
+  const std::optional<ElementSpec> before = root_spec(program.graph.main());
+  report(apply_edits(program, plan.edits));
+  // From here on the plan is done; what follows holds for every program that we write.
+  rehome_all_caches(program);
+  const std::optional<ElementSpec> after = root_spec(program.graph.main());
+  if (before && (!after || !same_spec(*before, *after)))
+    throw Error(ErrorKind::kInternal, "plan", "it changes the types of the program's elements");
+  program.graph.write_back();
+  return result;
+}
+
+}  // namespace plumber
