@@ -56,13 +56,42 @@ std::optional<std::int64_t> source_elements(const GraphScope& scope, const NodeD
   return std::nullopt;
 }
 
+// Strings packed into tensor_content: all lengths as varints, then all characters. A damaged content
+// gives none.
+std::vector<std::string> packed_strings(const tensorflow::TensorProto& tensor) {
+  const std::string& bytes = tensor.tensor_content();
+  std::int64_t count = 1;
+  for (const auto& dim : tensor.tensor_shape().dim()) count = dim.size();
+  std::vector<std::size_t> lengths;
+  std::size_t at = 0, length = 0;
+  int shift = 0;
+  while (at < bytes.size() && static_cast<std::int64_t>(lengths.size()) < count && shift < 63) {
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    length |= static_cast<std::size_t>(byte & 0x7F) << shift;
+    shift += 7;
+    if (byte >= 0x80) continue;
+    lengths.push_back(length);
+    length = 0, shift = 0;
+  }
+  std::vector<std::string> strings;
+  for (const std::size_t size : lengths) {
+    if (size > bytes.size() - at) return {};
+    strings.push_back(bytes.substr(at, size));
+    at += size;
+  }
+  return strings;
+}
+
 void read_file_names(const GraphScope& scope, const NodeDef& def, Node& node) {
   const bool lists_files = def.op() == "TensorSliceDataset" || node.kind == Kind::kFileSource;
   const NodeDef* names = lists_files ? scope.input(def, 0) : nullptr;
   if (!names || names->op() != "Const") return;
   const auto* value = attribute(*names, "value");
   if (!value || value->tensor().dtype() != tensorflow::DT_STRING) return;
-  for (const auto& name : value->tensor().string_val()) node.file_names.push_back(name);
+  const tensorflow::TensorProto& tensor = value->tensor();
+  for (const auto& name : tensor.string_val()) node.file_names.push_back(name);
+  if (node.file_names.empty() && tensor.tensor_shape().dim_size() <= 1)
+    node.file_names = packed_strings(tensor);
 }
 
 void read_flags(const NodeDef& def, Node& node) {
@@ -85,6 +114,13 @@ bool has_fixed_seed(const GraphScope& scope, const NodeDef& def, const Node& nod
   return scope.integer(def, seed).value_or(0) != 0 || scope.integer(def, seed + 1).value_or(0) != 0;
 }
 
+// A reader whose files are not known to be plain: compression_type is no constant or not empty.
+bool may_be_compressed(const GraphScope& scope, const NodeDef& def) {
+  const bool fixed = def.op() == "FixedLengthRecordDatasetV2";
+  if (!fixed && def.op().rfind("TFRecord", 0) != 0 && def.op().rfind("TextLine", 0) != 0) return false;
+  return scope.text(def, fixed ? 5 : 1).value_or("?") != "";
+}
+
 void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& traits, Node& node) {
   const auto scalar = [&](int place) -> std::optional<std::int64_t> {
     return place == 0 ? std::nullopt : scope.integer(def, place);
@@ -100,6 +136,7 @@ void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& t
   if (is_batch(node.kind)) node.drop_remainder = scope.boolean(def, -1).value_or(false);
   node.source_elements = source_elements(scope, def);
   if (node.kind == Kind::kCache) node.cache_file = scope.text(def, 1).value_or("");
+  node.compressed = may_be_compressed(scope, def);
   node.fixed_seed = has_fixed_seed(scope, def, node);
 }
 

@@ -94,6 +94,7 @@ struct Node {
   std::optional<std::int64_t> block_length;
   std::optional<std::int64_t> source_elements;  // range, slices, tensor: elements of one pass
   std::vector<std::string> file_names;          // where the program spells them out
+  bool compressed = false;                      // a reader: its files are not known to be plain
   std::string cache_file;                       // cache(filename); empty: in memory
   bool drop_remainder = false;
   bool deterministic = true;

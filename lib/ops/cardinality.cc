@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cardinality.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/file_records.h"
+
+namespace plumber {
+namespace {
+
+constexpr Cardinality kUnknown{Cardinality::Kind::kUnknown, 0};
+constexpr Cardinality kInfinite{Cardinality::Kind::kInfinite, 0};
+
+Cardinality known(double elements) { return {Cardinality::Kind::kKnown, std::max(0.0, elements)}; }
+
+bool is_known(const Cardinality& c) { return c.kind == Cardinality::Kind::kKnown; }
+bool is_infinite(const Cardinality& c) { return c.kind == Cardinality::Kind::kInfinite; }
+
+Cardinality scaled(const Cardinality& c, double factor) {
+  return is_known(c) ? known(c.elements * factor) : c;
+}
+
+class Passes {
+ public:
+  Passes(const Pipeline& pipeline, const PerNode<double>& visits)
+      : p_(pipeline), visits_(visits), elements_(p_.size(), kUnknown), files_(pipeline) {}
+
+  PerNode<Cardinality> run() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto n = static_cast<NodeId>(i);
+      if (!p_[n].outer) elements_[n] = main_graph(n);
+    }
+    for (std::size_t i = p_.size(); i-- > 0;) {  // outer nodes stand after what they hold
+      const auto n = static_cast<NodeId>(i);
+      if (p_[n].outer) elements_[n] = by_visits(n, *p_[n].outer);
+    }
+    return std::move(elements_);
+  }
+
+ private:
+  Cardinality main_graph(NodeId n) const {
+    const Cardinality by_program = from_program(n);
+    if (by_program.kind != Cardinality::Kind::kUnknown) return by_program;
+    const std::int64_t traced = p_[n].traced_cardinality;
+    return traced >= 0 ? known(static_cast<double>(traced)) : by_program;
+  }
+
+  Cardinality from_program(NodeId n) const {
+    const Node& node = p_[n];
+    switch (node.kind) {
+      case Kind::kFileSource:
+        return from_files(n, n);
+      case Kind::kMemorySource:
+        return memory_source(node);
+      case Kind::kMap:
+      case Kind::kPrefetch:
+      case Kind::kShuffle:
+      case Kind::kCache:
+      case Kind::kScan:
+      case Kind::kWrapper:
+      case Kind::kSink:
+        return input(n);
+      case Kind::kPass:
+        return node.count && *node.count != -2 ? asserted(*node.count) : input(n);
+      case Kind::kRepeat:
+      case Kind::kShuffleRepeat:
+        return repeated(input(n), node.count);
+      case Kind::kTake:
+        return taken(input(n), node.count);
+      case Kind::kSkip:
+        return skipped(input(n), node.count);
+      case Kind::kShard:
+        if (!node.count || *node.count < 1) return kUnknown;
+        return rounded(input(n), static_cast<double>(*node.count), false);
+      case Kind::kBatch:
+      case Kind::kMapBatch:
+        if (!node.count || *node.count < 1) return by_input(n);
+        return rounded(input(n), static_cast<double>(*node.count), node.drop_remainder);
+      case Kind::kFlatMap:
+      case Kind::kInterleave:
+        return from_inner(n);
+      case Kind::kZip:
+        return shortest(node.inputs);
+      case Kind::kConcatenate:
+        return sum(node.inputs);
+      case Kind::kMixture:
+        return mixture(n);
+      case Kind::kFilter:
+      case Kind::kUnbatch:
+      case Kind::kWindow:
+      case Kind::kGroup:
+      case Kind::kTakeWhile:
+      case Kind::kOpaque:
+        return by_input(n);
+    }
+    return kUnknown;
+  }
+
+  Cardinality input(NodeId n) const {
+    return p_[n].inputs.empty() ? kUnknown : elements_[p_[n].inputs.front()];
+  }
+
+  // n_i = n_of * V_i / V_of.
+  Cardinality by_visits(NodeId n, NodeId of) const {
+    const Cardinality& base = elements_[of];
+    if (!is_known(base)) return base;
+    if (!(visits_[of] > 0) || !(visits_[n] > 0)) return kUnknown;
+    return known(base.elements * visits_[n] / visits_[of]);
+  }
+
+  Cardinality by_input(NodeId n) const {
+    if (p_[n].inputs.empty()) return kUnknown;
+    // What ends by its own choice may end an endless input too.
+    const Cardinality c = by_visits(n, p_[n].inputs.front());
+    return is_infinite(c) && p_[n].kind == Kind::kTakeWhile ? kUnknown : c;
+  }
+
+  static Cardinality asserted(std::int64_t count) {
+    return count == -1 ? kInfinite : known(static_cast<double>(count));
+  }
+
+  Cardinality memory_source(const Node& node) const {
+    if (node.op.find("Random") != std::string::npos) return kInfinite;
+    return node.source_elements ? known(static_cast<double>(*node.source_elements)) : kUnknown;
+  }
+
+  static Cardinality repeated(const Cardinality& c, std::optional<std::int64_t> count) {
+    if (!count) return kUnknown;
+    if (*count < 0) return is_known(c) && c.elements == 0 ? c : kInfinite;
+    return *count == 0 ? known(0) : scaled(c, static_cast<double>(*count));
+  }
+
+  static Cardinality taken(const Cardinality& c, std::optional<std::int64_t> count) {
+    if (!count) return kUnknown;
+    const auto most = static_cast<double>(*count);
+    if (*count < 0) return c;
+    if (is_infinite(c)) return known(most);
+    return is_known(c) ? known(std::min(c.elements, most)) : c;
+  }
+
+  static Cardinality skipped(const Cardinality& c, std::optional<std::int64_t> count) {
+    if (!count) return kUnknown;
+    if (*count < 0) return known(0);
+    return is_known(c) ? known(c.elements - static_cast<double>(*count)) : c;
+  }
+
+  static Cardinality rounded(const Cardinality& c, double size, bool down) {
+    if (!is_known(c)) return c;
+    // Measured counts carry rounding errors that must not make one element more.
+    const double parts = c.elements / size, whole = std::round(parts);
+    if (std::abs(parts - whole) < 1e-9 * std::max(1.0, whole)) return known(whole);
+    return known(down ? std::floor(parts) : std::ceil(parts));
+  }
+
+  Cardinality shortest(const std::vector<NodeId>& inputs) const {
+    Cardinality least = inputs.empty() ? kUnknown : kInfinite;
+    for (const NodeId input : inputs) {
+      const Cardinality& c = elements_[input];
+      if (c.kind == Cardinality::Kind::kUnknown) return kUnknown;
+      if (is_known(c) && (is_infinite(least) || c.elements < least.elements)) least = c;
+    }
+    return least;
+  }
+
+  Cardinality sum(const std::vector<NodeId>& inputs) const {
+    double total = 0;
+    bool all_known = true;
+    for (const NodeId input : inputs) {
+      if (is_infinite(elements_[input])) return kInfinite;
+      all_known = all_known && is_known(elements_[input]);
+      total += elements_[input].elements;
+    }
+    return all_known ? known(total) : kUnknown;
+  }
+
+  // Ends with the first empty input where told to, else with the last; or with its selector.
+  Cardinality mixture(NodeId n) const {
+    const Node& node = p_[n];
+    if (node.inputs.size() < 2) return kUnknown;
+    const std::vector<NodeId> data(node.inputs.begin() + 1, node.inputs.end());
+    Cardinality whole = sum(data);
+    if (node.stop_on_empty) {
+      whole = kInfinite;
+      for (const NodeId input : data) {
+        const Cardinality alone = by_share(n, input);
+        if (alone.kind == Cardinality::Kind::kUnknown) return kUnknown;
+        if (is_known(alone) && (is_infinite(whole) || alone.elements < whole.elements))
+          whole = alone;
+      }
+    }
+    const Cardinality& selector = elements_[node.inputs.front()];
+    return is_known(selector) ? taken(whole, std::llround(selector.elements)) : whole;
+  }
+
+  // Elements of the mixture until this input is used up.
+  Cardinality by_share(NodeId mixture, NodeId input) const {
+    const Cardinality& c = elements_[input];
+    if (!is_known(c)) return c;
+    if (!(visits_[mixture] > 0) || !(visits_[input] > 0)) return kUnknown;
+    return known(c.elements * visits_[mixture] / visits_[input]);
+  }
+
+  Cardinality from_inner(NodeId n) const {
+    const Node& node = p_[n];
+    if (node.inputs.empty()) return kUnknown;
+    const Cardinality& list = elements_[node.inputs.front()];
+    if (!is_known(list)) return list;
+    if (list.elements > 0 && holds_endless(node)) return kInfinite;
+    if (const Cardinality c = from_files(n, node.inputs.front()); is_known(c)) return c;
+    if (const auto per_item = counted_per_item(n)) return known(list.elements * *per_item);
+    return by_visits(n, node.inputs.front());
+  }
+
+  bool holds_endless(const Node& node) const {
+    return std::ranges::any_of(node.inner, [&](NodeId inner) {
+      NodeId at = inner;
+      while (p_[at].inputs.size() == 1 && p_[at].kind != Kind::kRepeat &&
+             p_[at].kind != Kind::kTake)
+        at = p_[at].inputs.front();
+      return p_[at].kind == Kind::kRepeat && p_[at].count == -1;
+    });
+  }
+
+  const Counters* counters(NodeId n) const {
+    return p_.dumps.empty() ? nullptr : &p_.dumps.back().counters[n];
+  }
+
+  // What polling lost of a node's count is made up for by the root's.
+  double counted(NodeId n) const {
+    if (p_.dumps.empty()) return 0;
+    return std::max(counters(n)->elements, visits_[n] * p_.dumps.back().root_elements);
+  }
+
+  // Elements that one item of the node's list (a file) makes.
+  std::optional<double> counted_per_item(NodeId n) const {
+    const Node& node = p_[n];
+    if (p_.dialect != Dialect::kModel || p_.dumps.empty()) return std::nullopt;
+    const NodeId list = node.inputs.front();
+    const double opened = counters(list)->elements;
+    const auto cycle = static_cast<double>(node.cycle_length.value_or(1));
+    const double open = std::clamp(cycle, 1.0, std::max(1.0, elements_[list].elements));
+    const double finished = opened - open / 2;
+    if (!(finished > 0) || !(counted(n) > 0)) return std::nullopt;
+    return counted(n) / finished;
+  }
+
+  // Records of the files that `list` names, as they come out of `n`, by the bytes of the files.
+  Cardinality from_files(NodeId n, NodeId list) const {
+    const auto reader = files_.reader(n);
+    const auto per_file = files_.records_per_file(n, list);
+    if (!reader || !per_file) return kUnknown;
+    const double files =
+        n == list ? static_cast<double>(p_[n].file_names.size()) : elements_[list].elements;
+    const double share = n == *reader           ? 1
+                         : visits_[*reader] > 0 ? visits_[n] / visits_[*reader]
+                                                : 0;
+    return share > 0 ? known(files * *per_file * share) : kUnknown;
+  }
+
+  const Pipeline& p_;
+  const PerNode<double>& visits_;
+  PerNode<Cardinality> elements_;
+  FileRecords files_;
+};
+
+}  // namespace
+
+PerNode<Cardinality> elements_per_epoch(const Pipeline& pipeline,
+                                        const PerNode<double>& visit_ratios) {
+  return Passes(pipeline, visit_ratios).run();
+}
+
+std::optional<double> materialized_bytes(const Cardinality& elements, double bytes_per_element) {
+  if (!is_known(elements)) return std::nullopt;
+  return elements.elements * bytes_per_element;
+}
+
+}  // namespace plumber

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cardinality.h"
+
+#include <fmt/format.h>
+
+#include "catch2_any.h"
+#include "pipeline_builder.h"
+
+using namespace plumber;
+
+namespace {
+
+std::string text(const Cardinality& c) {
+  switch (c.kind) {
+    case Cardinality::Kind::kUnknown:
+      return "?";
+    case Cardinality::Kind::kInfinite:
+      return "inf";
+    case Cardinality::Kind::kKnown:
+      break;
+  }
+  return fmt::format("{:.9g}", c.elements);
+}
+
+// "range 10, take 5, ...": every node and its elements of one epoch.
+std::string epochs(const Pipeline& p) {
+  const auto elements = elements_per_epoch(p, counted_visits(p));
+  std::string all;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    all += (i ? ", " : "") + p.nodes[i].name + " " + text(elements[static_cast<NodeId>(i)]);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the program tells what it can") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(103);
+  b.add("take", "TakeDataset", {"range"}).count(50);
+  b.add("skip", "SkipDataset", {"take"}).count(8);
+  b.add("shard", "ShardDataset", {"skip"}).count(4);
+  b.add("batch", "BatchDatasetV2", {"shard"}).count(2).drop_remainder();
+  b.add("last", "BatchDatasetV2", {"batch"}).count(2);
+  b.add("thrice", "RepeatDataset", {"last"}).count(3);
+  b.add("forever", "RepeatDataset", {"thrice"}).count(-1);
+  b.add("prefetch", "PrefetchDataset", {"forever"}).buffer(2);
+  b.add("some", "TakeDataset", {"prefetch"}).count(7);
+  CHECK(epochs(b.build()) ==
+        "range 103, take 50, skip 42, shard 11, batch 5, last 3, thrice 9, forever inf, prefetch "
+        "inf, "
+        "some 7");
+}
+
+TEST_CASE("several inputs: zip takes the shortest, concatenate the sum") {
+  PipelineBuilder b;
+  b.add("a", "RangeDataset").source(10);
+  b.add("b", "RangeDataset").source(4);
+  b.add("endless", "RepeatDataset", {"b"}).count(-1);
+  b.add("zip", "ZipDataset", {"a", "endless"});
+  b.add("both", "ConcatenateDataset", {"zip", "b"});
+  CHECK(epochs(b.build()) == "a 10, b 4, endless inf, zip 10, both 14");
+}
+
+TEST_CASE("a mixture ends with its last input, or with its first if told to") {
+  const auto mixture = [](bool stops) {
+    PipelineBuilder b;
+    b.add("choice", "RandomDataset").counts(40);
+    b.add("a", "RangeDataset").source(90).counts(30);
+    b.add("b", "RangeDataset").source(10).counts(10);
+    auto mix = b.add("mix", "DirectedInterleaveDataset", {"choice", "a", "b"}).counts(40);
+    if (stops) mix.stop_on_empty();
+    return epochs(b.build());
+  };
+  CHECK(mixture(false) == "choice inf, a 90, b 10, mix 100");
+  CHECK(mixture(true) == "choice inf, a 90, b 10, mix 40");
+}
+
+TEST_CASE("ratios that the program does not fix are measured") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(1000).counts(200);
+  b.add("filter", "FilterDataset", {"range"}).counts(50);
+  b.add("flat", "UnbatchDataset", {"filter"}).counts(150);
+  CHECK(epochs(b.build()) == "range 1000, filter 250, flat 750");
+}
+
+TEST_CASE("without counts a measured ratio is unknown") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(1000);
+  b.add("filter", "FilterDataset", {"range"});
+  b.add("batch", "BatchDatasetV2", {"filter"}).count(2);
+  CHECK(epochs(b.build()) == "range 1000, filter ?, batch ?");
+}
+
+TEST_CASE("records by the bytes of files that were read to their end") {
+  PipelineBuilder b;  // 2 of 4 files read, a third one half
+  b.add("files", "TensorSliceDataset").files({"a", "b", "c", "d"}).counts(3);
+  b.add("read>file", "TFRecordDataset").counts(25, 100).reads(2500);
+  b.add("read", "InterleaveDataset", {"files"}).holds("read>file").cycle(2).counts(25, 100);
+  Pipeline p = b.build(Dialect::kOpstats);
+  p.file_bytes = {{"a", 1200}, {"b", 800}};
+  p.file_bytes_are_completed_only = true;
+  CHECK(epochs(p) == "files 4, read>file 40, read 40");
+}
+
+TEST_CASE("records by the bytes of all files, framing and string header taken into account") {
+  PipelineBuilder b;  // records of 84 bytes: 100 in the file, 108 counted
+  b.add("files", "TensorSliceDataset").files({"a", "b"});
+  b.add("read>list", "TensorSliceDataset").counts(1);
+  b.add("read>flat>file", "TFRecordDataset").counts(1000, 108);
+  b.add("read>flat", "FlatMapDataset", {"read>list"}).holds("read>flat>file").counts(1000, 108);
+  b.add("read", "InterleaveDataset", {"files"}).holds("read>flat").counts(1000, 108);
+  b.add("few", "TakeDataset", {"read"}).count(1500).counts(1000, 108);
+  Pipeline p = b.build();
+  p.file_bytes = {{"a", 120000}, {"b", 80000}};
+  CHECK(epochs(p) ==
+        "files 2, read>list 2, read>flat>file 2000, read>flat 2000, read 2000, few 1500");
+  p[*find_node(p, "read>flat>file")].compressed = true;
+  CHECK(epochs(p) == "files 2, read>list ?, read>flat>file ?, read>flat ?, read ?, few ?");
+}
+
+TEST_CASE("without sizes, records by the files opened, open ones counting half") {
+  PipelineBuilder b;  // 16 files of 100 records; 5 epochs, 16 files open in the last
+  b.add("files", "TensorSliceDataset").source(16).counts(80);
+  b.add("read>file", "TFRecordDataset").counts(7200);
+  b.add("read", "ParallelInterleaveDatasetV4", {"files"}).holds("read>file").cycle(16).counts(7200);
+  b.add("epochs", "RepeatDataset", {"read"}).count(-1).counts(7200);
+  CHECK(epochs(b.build()) == "files 16, read>file 1600, read 1600, epochs inf");
+}
+
+TEST_CASE("a function that repeats its data set for ever never ends") {
+  PipelineBuilder b;
+  b.add("files", "TensorSliceDataset").source(4);
+  b.add("read>file", "TFRecordDataset");
+  b.add("read>again", "RepeatDataset", {"read>file"}).count(-1);
+  b.add("read", "InterleaveDataset", {"files"}).holds("read>again");
+  CHECK(epochs(b.build()) == "files 4, read>file inf, read>again inf, read inf");
+}
+
+TEST_CASE("materialised bytes are elements times bytes") {
+  CHECK(materialized_bytes({Cardinality::Kind::kKnown, 50}, 4) == 200.0);
+  CHECK(!materialized_bytes({Cardinality::Kind::kInfinite, 0}, 4));
+}
