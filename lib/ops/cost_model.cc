@@ -9,7 +9,7 @@
 namespace plumber {
 namespace {
 
-// Cores that hand-overs of little work, and of much, leave usable.
+// Share of the cores that is usable where elements change threads often, and seldom.
 constexpr double kUsableSmall = 0.8;
 constexpr double kUsableLarge = 0.92;
 constexpr double kSmallWork_s = 150e-6;
@@ -150,7 +150,6 @@ class Evaluator {
   void hand_over(NodeId n, int from, int to) {
     const double elements = costs_.nodes[n].elements;
     if (elements <= 0 || from == to) return;
-    async_ = true;
     const bool calls = above_[n] == to && is_parallel(setting_[n].mode) &&
                        !is_parallel_interleave(p_[n], setting_[n]);
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
@@ -160,8 +159,7 @@ class Evaluator {
       charge(side, n, cost_s);
       cpu_s_ += cost_s;
     }
-    const double work_s = std::max(seg(from).work_s, seg(to).work_s) / elements;
-    if (work_s < kSmallWork_s) usable_ = kUsableSmall;
+    most_handed_over_ = std::max(most_handed_over_, elements);
   }
 
   void add_handovers() {
@@ -229,11 +227,14 @@ class Evaluator {
 
   void add_cpu_bound() {
     result_.cpu_s = cpu_s_;
-    if (!async_ || machine_.cores <= 0) return;
+    if (most_handed_over_ <= 0 || machine_.cores <= 0) return;
     std::map<NodeId, double> shares;
     for (std::size_t i = 0; i < p_.size(); ++i)
       if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0) shares[id(i)] = costs_.nodes[id(i)].cpu_s;
-    const double period_s = cpu_s_ / (machine_.cores * (costs_.hand_off_known ? usable_ : 1));
+    const double ideal_s = cpu_s_ / machine_.cores;
+    const bool small = ideal_s < kSmallWork_s * most_handed_over_;
+    const double usable = !costs_.hand_off_known ? 1 : small ? kUsableSmall : kUsableLarge;
+    const double period_s = ideal_s / usable;
     add_bound(BoundKind::kCpu, std::move(shares), period_s);
     note_period(period_s, 0, 0);
   }
@@ -281,8 +282,7 @@ class Evaluator {
   std::vector<Segment> segments_;
   Evaluation result_;
   double cpu_s_ = 0;
-  double usable_ = kUsableLarge;
-  bool async_ = false;
+  double most_handed_over_ = 0;  // elements per root element over the busiest boundary
 };
 
 }  // namespace

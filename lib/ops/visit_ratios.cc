@@ -5,13 +5,16 @@
 #include <cmath>
 #include <numeric>
 
+#include "ops/file_records.h"
+
 namespace plumber {
 namespace {
 
 class Visits {
  public:
   Visits(const Pipeline& pipeline, const CounterWindow& window)
-      : p_(pipeline), window_(window), cardinality_(program_cardinalities(pipeline)) {
+      : p_(pipeline), window_(window), cardinality_(program_cardinalities(pipeline)),
+        files_(pipeline) {
     out_.visits = PerNode<double>(p_.size(), 0);
     out_.structural = PerNode<bool>(p_.size(), true);
     out_.known = PerNode<bool>(p_.size(), true);
@@ -92,34 +95,12 @@ class Visits {
     const Node& node = p_[n];
     share_among(n, node.inner, 1);
     for (const NodeId input : node.inputs) {
-      const auto per_file = records_per_file(n, input);
+      // Files that are open still were listed whole: the bytes of files tell better than counts.
+      const auto per_file = files_.records_per_file(n, input);
       const auto ratio = per_file ? std::optional(1 / *per_file) : measured(n, input);
       add(n, input, ratio.value_or(1), false);
       if (!ratio) out_.known[input] = false;
     }
-  }
-
-  // Opstats count files opened, and some are open still: files read to their end tell better.
-  // Records a file = its bytes / bytes per record.
-  std::optional<double> records_per_file(NodeId n, NodeId list) const {
-    if (!p_.file_bytes_are_completed_only || p_.file_bytes.empty()) return std::nullopt;
-    const auto& names = file_list(list);
-    double bytes = 0, files = 0;
-    for (const auto& name : names)
-      if (const auto found = p_.file_bytes.find(name); found != p_.file_bytes.end())
-        bytes += found->second, files += 1;
-    for (const NodeId inner : p_[n].inner) {
-      const Counters& reader = window_.total[inner];
-      if (files > 0 && reader.elements > 0 && reader.disk_bytes > 0)
-        return bytes / files / (reader.disk_bytes / reader.elements);
-    }
-    return std::nullopt;
-  }
-
-  // The names at the head of a list of files, through shuffles and the like.
-  const std::vector<std::string>& file_list(NodeId n) const {
-    while (p_[n].file_names.empty() && p_[n].inputs.size() == 1) n = p_[n].inputs.front();
-    return p_[n].file_names;
   }
 
   void share(NodeId n, std::size_t first) {
@@ -153,6 +134,7 @@ class Visits {
   const Pipeline& p_;
   const CounterWindow& window_;
   PerNode<std::optional<double>> cardinality_;
+  FileRecords files_;
   VisitRatios out_;
 };
 

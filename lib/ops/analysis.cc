@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/cache_class.h"
+#include "ops/cardinality.h"
+#include "ops/counter_window.h"
+#include "ops/demands.h"
+#include "ops/findings.h"
+#include "ops/hand_off_fit.h"
+#include "ops/laws.h"
+#include "ops/memory_ledger.h"
+#include "ops/visit_ratios.h"
+
+namespace plumber {
+namespace {
+
+// An empty next() in Python, by the number of tensors of an element; a calibration wins.
+constexpr double kNextOneTensor_s = 45e-6;
+constexpr double kNextManyTensors_s = 110e-6;
+
+constexpr double kConsumerBound = 0.10, kBalanced = 0.25;
+
+double think_time_s(const Pipeline& p, const AnalysisOptions& options) {
+  if (options.think_time_s) return *options.think_time_s;
+  if (!p.consumer.bare) return p.consumer.think_time_s.value_or(0);
+  if (p.recorder && p.recorder->calibration && p.recorder->calibration->next_s > 0)
+    return p.recorder->calibration->next_s;
+  return p[p.root].components > 1 ? kNextManyTensors_s : kNextOneTensor_s;
+}
+
+bool knows_think_time(const Pipeline& p, const AnalysisOptions& options) {
+  return options.think_time_s || p.consumer.think_time_s || p.consumer.bare;
+}
+
+void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis& a) {
+  if (!a.rate.observed_per_s || *a.rate.observed_per_s <= 0 || !knows_think_time(p, options)) return;
+  const double period_s = 1 / *a.rate.observed_per_s;
+  const double think_s = a.costs.think_time_s;
+  const double wait = std::clamp(1 - think_s / period_s, 0.0, 1.0);
+  a.consumer.think_time_s = think_s;
+  a.consumer.next_latency_s = std::max(0.0, period_s - think_s);
+  a.consumer.wait_share = wait;
+  a.verdict = wait <= kConsumerBound ? Verdict::kConsumerBound
+              : wait <= kBalanced    ? Verdict::kBalanced
+                                     : Verdict::kInputBound;
+}
+
+Machine traced_machine(const Pipeline& p) { return {p.machine.cores, std::nullopt}; }
+
+void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled, Analysis& a) {
+  // A single dump mixes the epoch that filled a cache with the later ones: no rate to fit to.
+  if (p.dumps.size() == 1 && std::find(filled.begin(), filled.end(), true) != filled.end()) return;
+  Observed observed;
+  if (a.rate.observed_per_s.value_or(0) > 0) observed.period_s = 1 / *a.rate.observed_per_s;
+  const bool bare = p.consumer.bare;
+  if (bare && w.root_elements > 0) observed.cpu_s = w.process_cpu_s / w.root_elements;
+  observed.think_time_s = p.consumer.think_time_s.value_or(a.costs.think_time_s);
+  fit_hand_off(p, a.setting, traced_machine(p), observed, a.costs);
+}
+
+void bound(const Pipeline& p, Analysis& a) {
+  const Evaluation now = evaluate(p, a.costs, a.setting, traced_machine(p));
+  a.bounds = now.bounds;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    a.nodes[static_cast<NodeId>(i)].segment = now.segment[static_cast<NodeId>(i)];
+}
+
+void set_trust(const CounterWindow& w, const Demands& d, Analysis& a) {
+  if (d.node_time_s > 0 && w.process_cpu_s > 0) a.trust.cpu_ratio = w.process_cpu_s / d.node_time_s;
+  if (a.rate.observed_per_s.value_or(0) <= 0) return;
+  double root_segment_s = 0;
+  for (const NodeAnalysis& node : a.nodes)
+    if (node.segment == 0 && !node.below_cache) root_segment_s += node.visit_ratio * node.service_s;
+  const double busy_s = 1 / *a.rate.observed_per_s - a.consumer.think_time_s.value_or(0);
+  // Behind a prefetch the consumer's thread has no work of its own to compare.
+  if (busy_s > 0 && root_segment_s > 0) a.trust.coverage = root_segment_s / busy_s;
+}
+
+void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
+  const auto cardinality = elements_per_epoch(p, ratios.visits);
+  const auto verdicts = cache_verdicts(p, cardinality);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    NodeAnalysis& node = a.nodes[n];
+    node.elements_per_epoch = cardinality[n];
+    node.cache = verdicts[n];
+    if (cardinality[n].kind == Cardinality::Kind::kKnown)
+      node.materialized_bytes = cardinality[n].elements * node.bytes_per_element;
+  }
+}
+
+void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
+  a.warnings = p.warnings;
+  const auto add = [&](std::string text) { a.warnings.push_back(std::move(text)); };
+  if (p.dumps.empty()) {
+    add("the trace has no counters: only the program can be judged, not its speed");
+    return;
+  }
+  if (w.elapsed_s <= 0) add("no time passed in the trace: rates per second and busy cores are unknown");
+  if (w.root_elements <= 0) add("the consumer got no element: demands per root element are unknown");
+  for (const Node& node : p.nodes)
+    if (node.parallelism == kAutotune && !node.traced_parallelism && p.dialect == Dialect::kOpstats)
+      add(fmt::format("{}: AUTOTUNE had not chosen its parallelism (-1)", node.name));
+  double cpu_s = 0;
+  for (const Counters& c : w.steady) cpu_s += p.dialect == Dialect::kOpstats ? c.cpu_s : c.service_s;
+  if (cpu_s <= 0) add("no node used any CPU time: nothing limits the rate");
+  for (auto& law : broken_laws(p, w, a)) add(std::move(law));
+}
+
+}  // namespace
+
+Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
+  Analysis a;
+  const CounterWindow window = counter_window(pipeline);
+  a.elapsed_s = window.elapsed_s;
+  a.root_elements = window.root_elements;
+  a.dumps = pipeline.dumps.size();
+  a.cores = pipeline.machine.cores;
+  if (window.elapsed_s > 0) a.rate.observed_per_s = window.root_elements / window.elapsed_s;
+  a.rate.ci95_per_s = window.ci95_per_s;
+
+  // Demands: what each node asks for one root element. From here on counters are not looked at again.
+  const VisitRatios ratios = visit_ratios(pipeline, window);
+  const PerNode<bool> filled = filled_caches(pipeline, window);
+  Demands d = demands(pipeline, window, ratios, filled);
+  a.nodes = std::move(d.nodes);
+  a.costs = std::move(d.costs);
+  a.costs.think_time_s = think_time_s(pipeline, options);
+  a.setting = traced_setting(pipeline);
+  for (std::size_t i = 0; i < pipeline.size(); ++i)
+    a.setting[static_cast<NodeId>(i)].cached = filled[static_cast<NodeId>(i)];
+  add_sizes(pipeline, ratios, a);
+
+  // Bounds: from here on demands are fixed.
+  if (!pipeline.dumps.empty()) {
+    fit(pipeline, window, filled, a);
+    bound(pipeline, a);
+    judge_consumer(pipeline, options, a);
+    set_trust(window, d, a);
+  }
+  a.memory = memory_ledger(pipeline, a);
+  a.findings = findings(pipeline, a);
+  warn(pipeline, window, a);
+  return a;
+}
+
+}  // namespace plumber

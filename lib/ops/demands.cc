@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/demands.h"
+
+#include <algorithm>
+
+#include "ops/hand_off.h"
+
+namespace plumber {
+namespace {
+
+// Node time that is mostly hand-off: what is left of it is a guess, and said so.
+constexpr double kLeastWorkShare = 0.25;
+
+bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
+
+class DemandsOf {
+ public:
+  DemandsOf(const Pipeline& p, const CounterWindow& window, const VisitRatios& ratios,
+            const PerNode<bool>& filled)
+      : p_(p), window_(window), ratios_(ratios), filled_(filled), setting_(traced_setting(p)) {
+    out_.nodes = PerNode<NodeAnalysis>(p.size());
+    out_.costs.nodes = PerNode<NodeCost>(p.size());
+    opstats_ = p.dialect == Dialect::kOpstats;
+  }
+
+  Demands run() {
+    mark_below_caches();
+    for_each([&](NodeId n) { count(n); });
+    for_each([&](NodeId n) { size(n); });
+    find_kappa();
+    for_each([&](NodeId n) { demand(n); });
+    set_hand_off();
+    for_each([&](NodeId n) { cost(n); });
+    return std::move(out_);
+  }
+
+ private:
+  template <class F>
+  void for_each(F&& f) {
+    for (std::size_t i = 0; i < p_.size(); ++i) f(static_cast<NodeId>(i));
+  }
+
+  void mark_below_caches() {
+    for (std::size_t i = p_.size(); i-- > 0;) {
+      const auto n = static_cast<NodeId>(i);
+      const bool below = out_.nodes[n].below_cache || filled_[n];
+      if (!below) continue;
+      for (const NodeId input : p_[n].inputs) out_.nodes[input].below_cache = true;
+      for (const NodeId inner : p_[n].inner) out_.nodes[inner].below_cache = true;
+    }
+  }
+
+  // Counters that tell what one element costs: the window's, or all of the trace where the node was
+  // idle within it.
+  const Counters& counters(NodeId n) const {
+    return window_.steady[n].elements > 0 ? window_.steady[n] : window_.total[n];
+  }
+
+  void count(NodeId n) {
+    NodeAnalysis& a = out_.nodes[n];
+    const Counters& c = counters(n);
+    a.visit_ratio = ratios_.visits[n];
+    a.visit_structural = ratios_.structural[n];
+    a.elements = window_.total[n].elements;
+    if (!opstats_ && !a.below_cache && a.visit_structural && !p_.dumps.empty())
+      a.elements = std::max(a.elements, a.visit_ratio * p_.dumps.back().root_elements);
+    if (c.elements > 0) a.service_s = c.service_s / c.elements;
+    a.parallelism = parallelism(n);
+    a.autotuned = p_[n].autotuned;
+    a.buffer_fill = p_[n].buffer_fill;
+  }
+
+  std::optional<double> parallelism(NodeId n) const {
+    const Node& node = p_[n];
+    const bool reader = node.outer && opstats_;  // opstats: open readers
+    if (!is_parallel(setting_[n].mode) && !reader) return 1;
+    if (node.traced_parallelism) return *node.traced_parallelism;
+    if (node.parallelism == kAutotune) return std::nullopt;
+    return setting_[n].parallelism;
+  }
+
+  void size(NodeId n) {
+    NodeAnalysis& a = out_.nodes[n];
+    const Counters& c = counters(n);
+    if (c.elements > 0) a.bytes_per_element = c.bytes_produced / c.elements;
+    // Fused into the batch above it: a share of the batch.
+    for (const NodeId input : p_[n].inputs)
+      if (p_[input].fused_upward && p_[n].kind == Kind::kBatch && p_[n].count.value_or(0) > 0)
+        out_.nodes[input].bytes_per_element = a.bytes_per_element / static_cast<double>(*p_[n].count);
+    if (opstats_ && c.elements > 0) a.disk_bytes = c.disk_bytes / c.elements * a.visit_ratio;
+  }
+
+  double root_elements() const { return window_.root_elements; }
+
+  // Node time of the window; below a cache only what was counted, elsewhere with what polling lost.
+  double node_time_s(NodeId n) const {
+    const NodeAnalysis& a = out_.nodes[n];
+    if (opstats_ || a.below_cache) return window_.steady[n].service_s;
+    return a.service_s * a.visit_ratio * root_elements();
+  }
+
+  // Wall time of CPU nodes can exceed the CPU that the process used when threads queue for a core.
+  void find_kappa() {
+    double cpu_nodes_s = 0;
+    for_each([&](NodeId n) {
+      out_.node_time_s += node_time_s(n);
+      if (p_[n].kind != Kind::kFileSource && !waits(n)) cpu_nodes_s += node_time_s(n);
+    });
+    const bool training = p_.recorder && p_.recorder->mode == "training";
+    const double own_s = p_.recorder ? p_.recorder->pipeline_cpu_s : 0;
+    const double cpu_s = own_s > 0 && p_.dumps.size() == 1 ? own_s : training ? 0 : window_.process_cpu_s;
+    if (!opstats_ && cpu_s > 0 && cpu_nodes_s > 0) out_.kappa = std::min(1.0, cpu_s / cpu_nodes_s);
+  }
+
+  // Their node time is waiting for another thread's element.
+  bool waits(NodeId n) const {
+    return p_[n].kind == Kind::kPrefetch ||
+           (p_[n].kind == Kind::kInterleave && is_parallel(setting_[n].mode));
+  }
+
+  void demand(NodeId n) {
+    NodeAnalysis& a = out_.nodes[n];
+    const Counters& c = counters(n);
+    if (opstats_) {
+      if (c.elements > 0) a.cpu_s_per_element = c.cpu_s / c.elements;
+    } else if (p_[n].kind != Kind::kFileSource) {
+      a.cpu_s_per_element = out_.kappa * a.service_s;
+    }
+    a.demand_s = a.visit_ratio * a.cpu_s_per_element.value_or(a.service_s);
+    if (a.demand_s > 0) a.rate_per_core_per_s = 1 / a.demand_s;
+    if (window_.elapsed_s > 0)
+      a.busy_cores = (opstats_ ? window_.steady[n].cpu_s : out_.kappa * node_time_s(n)) / window_.elapsed_s;
+    a.calls = calls(n);
+  }
+
+  double calls(NodeId n) const {
+    const Node& node = p_[n];
+    if (!node.function || node.function->facts.short_circuit) return 0;
+    const double own = ratios_.visits[n];
+    const double below = node.inputs.empty() ? 0 : ratios_.visits[node.inputs.front()];
+    switch (node.kind) {
+      case Kind::kMap:
+      case Kind::kScan: return own;
+      case Kind::kMapBatch:
+      case Kind::kFilter:
+      case Kind::kTakeWhile:
+      case Kind::kFlatMap:
+      case Kind::kInterleave:
+      case Kind::kGroup: return below;
+      default: return 0;
+    }
+  }
+
+  void set_hand_off() {
+    out_.costs.hand_off_known = !opstats_;
+    out_.costs.hand_off = opstats_ ? no_hand_off()
+                                   : hand_off_of(p_.recorder ? p_.recorder->calibration : std::nullopt);
+    int parallel_maps = 0;
+    for_each([&](NodeId n) {
+      if (p_[n].kind == Kind::kMap && is_parallel(setting_[n].mode)) ++parallel_maps;
+    });
+    many_ = parallel_maps > 1;
+  }
+
+  // Opstats: wall time counts waits for a core too, so it can exceed what the node's threads had.
+  double held_s(NodeId n, double wall_s) const {
+    const NodeAnalysis& a = out_.nodes[n];
+    if (window_.elapsed_s <= 0 || root_elements() <= 0 || a.below_cache || !a.parallelism) return wall_s;
+    const double threads_s = *a.parallelism * window_.elapsed_s / root_elements();
+    return std::max(a.demand_s, std::min(wall_s, threads_s));
+  }
+
+  // Node time without the hand-off that it over-counts.
+  double work_s(NodeId n, NodeCost& cost) const {
+    const double time_s = out_.nodes[n].visit_ratio * out_.nodes[n].service_s;
+    if (opstats_) return held_s(n, time_s);
+    if (waits(n)) return 0;
+    const Mode mode = setting_[n].mode;
+    const HandOff& h = out_.costs.hand_off;
+    double over_s = 0;
+    const bool per_element = p_[n].kind != Kind::kFlatMap && p_[n].kind != Kind::kInterleave;
+    if (mode == Mode::kDispatched && per_element)
+      over_s = h.k0 + h.kop * (p_[n].function ? p_[n].function->facts.ops : 0);
+    if (is_parallel(mode) && per_element) over_s = many_ ? h.kpm_many : h.kpm;
+    const double least_s = kLeastWorkShare * time_s, left_s = time_s - cost.calls * over_s;
+    cost.work_clamped = left_s < least_s;
+    return out_.kappa * std::max(least_s, left_s);
+  }
+
+  void cost(NodeId n) {
+    const NodeAnalysis& a = out_.nodes[n];
+    NodeCost& c = out_.costs.nodes[n];
+    c.calls = a.calls;
+    c.elements = a.visit_ratio;
+    c.work_s = work_s(n, c);
+    c.cpu_s = opstats_ ? a.demand_s : c.work_s;
+    c.disk_bytes = a.disk_bytes;
+    c.python = holds_python_lock(n);
+    if (!p_[n].inner.empty() && !p_[n].inputs.empty())
+      c.iterators = ratios_.visits[p_[n].inputs.front()];
+  }
+
+  // More than one busy core inside a Python function means that it lets the lock go.
+  bool holds_python_lock(NodeId n) const {
+    constexpr double kLetsGo = 1.1;
+    const auto python = [](const Function& f) { return !f.facts.python.empty(); };
+    const Node& node = p_[n];
+    const bool any = (node.function && python(*node.function)) ||
+                     std::any_of(node.other_functions.begin(), node.other_functions.end(), python);
+    return any && out_.nodes[n].busy_cores <= kLetsGo;
+  }
+
+  const Pipeline& p_;
+  const CounterWindow& window_;
+  const VisitRatios& ratios_;
+  const PerNode<bool>& filled_;
+  Setting setting_;
+  Demands out_;
+  bool opstats_ = false;
+  bool many_ = false;
+};
+
+}  // namespace
+
+Demands demands(const Pipeline& pipeline, const CounterWindow& window, const VisitRatios& ratios,
+                const PerNode<bool>& filled) {
+  return DemandsOf(pipeline, window, ratios, filled).run();
+}
+
+PerNode<bool> filled_caches(const Pipeline& pipeline, const CounterWindow& window) {
+  constexpr double kReplayed = 1.05;
+  PerNode<bool> filled(pipeline.size(), false);
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    const Node& node = pipeline[n];
+    if (node.kind != Kind::kCache || node.inputs.empty()) continue;
+    const double own = window.total[n].elements;
+    filled[n] = own > kReplayed * window.total[node.inputs.front()].elements;
+  }
+  return filled;
+}
+
+}  // namespace plumber
