@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/quantity.h"
+#include "commands.h"
+#include "ops/analysis.h"
+#include "output.h"
+#include "report/analysis_view.h"
+#include "trace_input.h"
+
+namespace plumber {
+namespace {
+
+const std::vector<std::string> kFormats{"text", "json", "csv", "dot"};
+
+constexpr const char* kExamples = R"(Examples:
+  plumber analyze                          trace.pb in this directory
+  plumber analyze dumps/                   periodic dumps: rates with their spread
+  plumber analyze trace.pb -o report.json  for programs; .csv holds the table of nodes
+  plumber analyze trace.pb --format dot | dot -Tsvg > pipeline.svg)";
+
+struct Options {
+  TraceInput trace;
+  OutputOptions output;
+  std::string think_time;
+};
+
+ExitCode run_analyze(const Options& options, const Globals& globals) {
+  const Format format = format_of(options.output, kFormats);
+  AnalysisOptions how;
+  if (!options.think_time.empty()) {
+    how.think_time_s = parse_duration_s(options.think_time, "--think-time");
+  }
+  const Pipeline pipeline = build_pipeline(load(options.trace));
+  const Analysis analysis = analyze(pipeline, how);
+  const Report report = analysis_view(pipeline, analysis);
+  warn(globals, analysis.warnings);
+  write_document(options.output.path,
+                 render(report, format, style_of(globals, options.output.path)));
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, const Globals& globals, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand("analyze", "Say what limits the pipeline, with advice");
+  add_trace(command, options->trace);
+  add_graph_and_model(command, options->trace);
+  add_output(command, options->output, kFormats);
+  command
+      .add_option("--think-time", options->think_time,
+                  "The consumer's time between two elements, such as 5ms; 0: as fast as it can "
+                  "(default: as traced)")
+      ->type_name("TIME");
+  command.footer(kExamples);
+  command.callback([options, &globals, &run] {
+    run = [options, &globals] { return run_analyze(*options, globals); };
+  });
+}
+
+}  // namespace plumber

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/suggest.h"
+#include "commands.h"
+#include "optimize/optimize.h"
+#include "option_values.h"
+#include "output.h"
+#include "report/plan_view.h"
+#include "rewrite/apply_plan.h"
+#include "trace_input.h"
+
+namespace plumber {
+namespace {
+
+const std::vector<std::string> kFormats{"text", "json"};
+
+constexpr std::array kPermissions{Permission::kFrozenOrder,      Permission::kPyfuncCache,
+                                  Permission::kUnfreeze,         Permission::kReshuffle,
+                                  Permission::kStatefulParallel, Permission::kNondeterministic};
+
+constexpr const char* kExamples = R"(Examples:
+  plumber optimize trace.pb --cores 8 --mem 16G
+  plumber optimize trace.pb --cores 8 --mem 16G -o plan.json --rewrite tuned.pb
+  plumber optimize trace.pb --cores 8 --target-rate 500
+  plumber optimize trace.pb --cores 8 --model paper --lp program.lp
+
+tuned.pb is a GraphDef: in TensorFlow, ds = plumber_tf.load("tuned.pb").)";
+
+struct Options {
+  TraceInput trace;
+  OutputOptions output;
+  std::string cores, memory, disk, target_rate, epochs, think_time, allow;
+  std::vector<std::string> models;
+  std::string lp_path, rewrite_path;
+  bool no_cache = false, strict_order = false;
+};
+
+// --model names the optimiser's model, or beside --graph the ModelProto.
+ModelKind take_model(const Options& options, TraceInput& trace) {
+  ModelKind kind = ModelKind::kDefault;
+  for (const std::string& model : options.models) {
+    if (model == "paper") {
+      kind = ModelKind::kPaper;
+    } else if (model != "default" && !trace.graph.empty() && trace.model.empty()) {
+      trace.model = model;
+    } else if (model != "default") {
+      const std::string hint = did_you_mean(model, {"default", "paper"});
+      throw Error(
+          ErrorKind::kUsage, "--model", "'" + model + "' is neither 'default' nor 'paper'",
+          hint.empty() ? "a ModelProto needs its GraphDef: --graph FILE --model FILE" : hint);
+    }
+  }
+  return kind;
+}
+
+std::set<Permission> permissions_of(const std::string& list) {
+  std::vector<std::string> known;
+  std::string all;
+  for (const Permission permission : kPermissions) {
+    known.push_back(permission_word(permission));
+    all += (all.empty() ? "" : ", ") + known.back();
+  }
+  std::set<Permission> permissions;
+  for (const std::string& word : split_list(list)) {
+    const auto permission = permission_of(word);
+    if (!permission) {
+      const std::string hint = did_you_mean(word, known);
+      throw Error(ErrorKind::kUsage, "--allow", "unknown permission '" + word + "'",
+                  hint.empty() ? "permissions: " + all : hint);
+    }
+    permissions.insert(*permission);
+  }
+  return permissions;
+}
+
+// All that can be said without the trace, so that a wrong word is refused before a long read.
+OptimizeOptions options_of(const Options& options) {
+  OptimizeOptions how;
+  if (!options.cores.empty()) how.limits.cores = parse_positive(options.cores, "--cores");
+  if (!options.memory.empty()) {
+    how.limits.memory_bytes = static_cast<double>(parse_bytes(options.memory, "--mem"));
+  }
+  if (!options.disk.empty())
+    how.limits.disk_bytes_per_s = parse_bytes_per_s(options.disk, "--disk");
+  if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
+  if (!options.target_rate.empty()) {
+    how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
+  }
+  how.allow_cache = !options.no_cache;
+  how.strict_order = options.strict_order;
+  how.permissions = permissions_of(options.allow);
+  return how;
+}
+
+// Limits that were not given are the traced machine's.
+void complete_limits(const Options& options, const TraceMachine& machine, Limits& limits) {
+  if (options.cores.empty()) {
+    if (machine.cores <= 0) {
+      throw Error(ErrorKind::kUsage, "--cores", "the trace does not say how many cores there are",
+                  "give --cores N");
+    }
+    limits.cores = machine.cores;
+    limits.cores_from_trace = true;
+  }
+  if (options.memory.empty()) {
+    if (machine.memory_total_bytes <= 0) {
+      throw Error(ErrorKind::kUsage, "--mem", "the trace does not say how much memory there is",
+                  "give --mem SIZE");
+    }
+    limits.memory_bytes =
+        machine.memory_free_bytes > 0 ? machine.memory_free_bytes : machine.memory_total_bytes;
+    limits.memory_from_trace = true;
+  }
+}
+
+// A plan that cannot reach its target leaves no file behind.
+void write_results(const Options& options, const Trace& trace, const OptimizeResult& result,
+                   const std::string& document) {
+  std::string program;
+  if (!options.rewrite_path.empty()) {
+    program = program_document(apply_plan(*trace.graph, result.plan), options.rewrite_path);
+  }
+  if (!options.lp_path.empty()) write_document(options.lp_path, result.lp.program);
+  if (!options.output.path.empty()) write_document(options.output.path, document);
+  if (!options.rewrite_path.empty()) write_document(options.rewrite_path, program);
+}
+
+ExitCode run_optimize(Options options, const Globals& globals) {
+  const Format format = format_of(options.output, kFormats);
+  OptimizeOptions how = options_of(options);
+  how.model = take_model(options, options.trace);
+  AnalysisOptions analysis_options;
+  if (!options.think_time.empty()) {
+    analysis_options.think_time_s = parse_duration_s(options.think_time, "--think-time");
+  }
+  const Trace trace = load(options.trace);
+  const Pipeline pipeline = build_pipeline(trace);
+  complete_limits(options, pipeline.machine, how.limits);
+  const Analysis analysis = analyze(pipeline, analysis_options);
+  const OptimizeResult result = optimize(pipeline, analysis, how);
+  const Report report = plan_view(pipeline, result);
+
+  // From here on the answer is fixed; files are written only when it is yes.
+  warn(globals, result.warnings);
+  const bool possible = result.status != PlanStatus::kInfeasible;
+  const std::string document = render(report, format, style_of(globals, options.output.path));
+  if (possible) write_results(options, trace, result, document);
+  if (options.output.path.empty()) {
+    write_document("", document);
+  } else if (!possible || !globals.quiet) {  // the plan is in its file; people see what it says
+    write_document("", render(report, Format::kText, style_of(globals, "")));
+  }
+  return possible ? ExitCode::kDone : ExitCode::kNo;
+}
+
+void add_limits(CLI::App& command, Options& options) {
+  command.add_option("--cores", options.cores, "Cores to plan for (default: the traced machine's)")
+      ->type_name("N");
+  command
+      .add_option(
+          "--mem", options.memory,
+          "Memory for buffers and caches: 16G is 2^34 bytes, 16GB 16*10^9 (default: what was "
+          "free on the traced machine)")
+      ->type_name("SIZE");
+  command.add_option("--disk", options.disk, "What the disk reads a second, such as 200MB/s")
+      ->type_name("RATE");
+  command
+      .add_option(
+          "--target-rate", options.target_rate,
+          "Reach this many root elements a second with the fewest cores, memory and disk; exit 1 "
+          "if it cannot be reached")
+      ->type_name("RATE");
+  command
+      .add_option("--epochs", options.epochs,
+                  "Epochs that the job runs: a cache must pay within them (default: many)")
+      ->type_name("N");
+  command
+      .add_option("--think-time", options.think_time,
+                  "The consumer's time between two elements, such as 5ms (default: as traced)")
+      ->type_name("TIME");
+}
+
+void add_choices(CLI::App& command, Options& options) {
+  command.add_flag("--no-cache", options.no_cache, "Plan without new caches");
+  command.add_flag("--strict-order", options.strict_order,
+                   "Refuse caches that narrow the order of elements");
+  command
+      .add_option("--allow", options.allow,
+                  "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
+                  "stateful-parallel, nondeterministic")
+      ->type_name("LIST");
+  command
+      .add_option(
+          "--model", options.models,
+          "Model of the optimiser: default, or paper (the published linear program); beside "
+          "--graph, the ModelProto file")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  command.add_option("--lp", options.lp_path, "Write the linear program to FILE (CPLEX LP)")
+      ->type_name("FILE");
+  command
+      .add_option("--rewrite", options.rewrite_path,
+                  "Write the changed program to FILE: a GraphDef, text if it ends in .pbtxt")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, const Globals& globals, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("optimize", "Find the best use of cores, memory and disk, with reasons");
+  add_trace(command, options->trace);
+  add_graph(command, options->trace);
+  add_limits(command, *options);
+  add_choices(command, *options);
+  add_output(command, options->output, kFormats);
+  command.footer(kExamples);
+  command.callback([options, &globals, &run] {
+    run = [options, &globals] { return run_optimize(*options, globals); };
+  });
+}
+
+}  // namespace plumber

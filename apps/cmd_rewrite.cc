@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+#include "commands.h"
+#include "output.h"
+#include "pipeline/plan_file.h"
+#include "rewrite/apply_plan.h"
+#include "trace_input.h"
+
+namespace plumber {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  plumber optimize trace.pb --cores 8 --mem 16G -o plan.json
+  plumber rewrite trace.pb --plan plan.json -o tuned.pb
+
+The plan may be edited in between: entries of "edits" can be removed or their values changed.
+tuned.pb is a GraphDef: in TensorFlow, ds = plumber_tf.load("tuned.pb").)";
+
+struct Options {
+  TraceInput trace;
+  std::string plan_path;
+  std::string output_path;
+};
+
+ExitCode run_rewrite(const Options& options) {
+  const Plan plan = read_plan(read_file(options.plan_path), options.plan_path);
+  const Trace trace = load(options.trace);
+  write_document(options.output_path,
+                 program_document(apply_plan(*trace.graph, plan), options.output_path));
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+void add_rewrite(CLI::App& app, const Globals&, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand("rewrite", "Apply a plan to the traced program");
+  add_trace(command, options->trace);
+  add_graph_and_model(command, options->trace);
+  command.add_option("--plan", options->plan_path, "The plan, as optimize wrote it")
+      ->type_name("FILE")
+      ->required();
+  command
+      .add_option("-o,--output", options->output_path,
+                  "Write the changed program to FILE: a GraphDef, text if it ends in .pbtxt")
+      ->type_name("FILE")
+      ->required();
+  command.footer(kExamples);
+  command.callback([options, &run] { run = [options] { return run_rewrite(*options); }; });
+}
+
+}  // namespace plumber

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "commands.h"
+#include "report/value_text.h"
+
+namespace plumber {
+namespace {
+
+constexpr std::size_t kDescriptionWidth = 70;
+
+constexpr const char* kExamples = R"(Examples:
+  plumber analyze trace.pb                      what limits the pipeline
+  plumber optimize trace.pb --cores 8 --mem 16G --rewrite tuned.pb
+                                                what to change, and the changed program
+  plumber COMMAND --help                        options of a command)";
+
+const CLI::App& chosen_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+}
+
+// The unknown word with the nearest known one: an option, or a command where one belongs.
+[[noreturn]] void refuse_word(const CLI::App& app, const std::string& word) {
+  const CLI::App& command = chosen_command(app);
+  std::vector<std::string> known;
+  const bool is_option = word.starts_with("-");
+  if (is_option) {
+    add_option_names(command, known);
+    if (&command != &app) add_option_names(app, known);
+  } else {
+    for (const CLI::App* other : app.get_subcommands({})) known.push_back(other->get_name());
+  }
+  const std::string bare = word.substr(0, word.find('='));
+  std::string hint = did_you_mean(bare, known);
+  if (hint.empty()) {
+    const std::string name = &command == &app ? "plumber" : "plumber " + command.get_name();
+    hint = name + " --help lists what there is";
+  }
+  throw Error(ErrorKind::kUsage, "",
+              (is_option ? "unknown option '" : "unknown command '") + bare + "'", hint);
+}
+
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !unknown.empty()) {
+    const auto option = std::find_if(unknown.begin(), unknown.end(),
+                                     [](const std::string& word) { return word.starts_with("-"); });
+    refuse_word(app, option == unknown.end() ? unknown.front() : *option);
+  }
+  const CLI::App& command = chosen_command(app);
+  const std::string name = &command == &app ? "plumber" : "plumber " + command.get_name();
+  throw Error(ErrorKind::kUsage, "", error.what(), name + " --help shows the options");
+}
+
+void add_globals(CLI::App& app, Globals& globals) {
+  app.add_option("--color", globals.color, "Colours in text: auto (on a terminal), always, never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  auto* quiet = app.add_flag("-q,--quiet", globals.quiet, "No warnings");
+  app.add_flag("-v,--verbose", globals.verbose, "Every row of long tables")->excludes(quiet);
+}
+
+// CLI11 keeps the line breaks of a description, but makes none.
+void wrap_descriptions(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    std::string text;
+    for (const std::string& line : wrap(option->get_description(), kDescriptionWidth)) {
+      text += (text.empty() ? "" : "\n") + line;
+    }
+    option->description(text);
+  }
+}
+
+}  // namespace
+
+Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
+  Run run;
+  CLI::App app{"plumber finds and removes the bottlenecks of tf.data input pipelines.", "plumber"};
+  app.set_version_flag("--version", "plumber " PLUMBER_VERSION);
+  app.footer(kExamples);
+  app.fallthrough();
+  add_globals(app, globals);
+  add_analyze(app, globals, run);
+  add_optimize(app, globals, run);
+  add_rewrite(app, globals, run);
+  add_show(app, globals, run);
+  for (CLI::App* command : app.get_subcommands({})) wrap_descriptions(*command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // help or version
+    app.exit(request);
+    return [] { return ExitCode::kDone; };
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+  if (!run) {
+    throw Error(ErrorKind::kUsage, "", "no command", "plumber --help lists the commands");
+  }
+  return run;
+}
+
+}  // namespace plumber

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the process returns, whatever the output format.
+#pragma once
+
+namespace plumber {
+
+enum class ExitCode {
+  kDone = 0,
+  kNo = 1,     // done, and the answer is no: the target cannot be reached
+  kUsage = 2,  // the command line is wrong
+  kInput = 3,  // bad input, or a file that cannot be read or written
+  kBug = 70,
+};
+
+}  // namespace plumber

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "rewrite/write.h"
+
+namespace plumber {
+namespace {
+
+bool is_stdout(const std::string& path) { return path.empty() || path == "-"; }
+
+std::string ending_of(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? "" : name.substr(dot + 1);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+bool color_allowed() {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (!refused || !*refused) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+void write_stdout(const std::string& document) {
+  std::size_t written = 0;
+  while (written < document.size()) {
+    const ssize_t size = write(STDOUT_FILENO, document.data() + written, document.size() - written);
+    if (size >= 0) {
+      written += static_cast<std::size_t>(size);
+    } else if (errno != EINTR) {
+      throw Error(ErrorKind::kIo, "standard output", std::strerror(errno));
+    }
+  }
+}
+
+}  // namespace
+
+void add_output(CLI::App& command, OutputOptions& output, const std::vector<std::string>& formats) {
+  command.add_option("--format", output.format, "Format of the output")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(formats));
+  command
+      .add_option("-o,--output", output.path,
+                  "Write to FILE instead of standard output; its ending chooses the format")
+      ->type_name("FILE");
+}
+
+Format format_of(const OutputOptions& output, const std::vector<std::string>& formats) {
+  static const std::map<std::string, Format> kFormats{{"text", Format::kText},
+                                                      {"json", Format::kJson},
+                                                      {"csv", Format::kCsv},
+                                                      {"dot", Format::kDot}};
+  std::string word = output.format;
+  if (word.empty()) word = is_stdout(output.path) ? "" : ending_of(output.path);
+  const auto found = kFormats.find(word);
+  if (found == kFormats.end()) return Format::kText;
+  if (std::find(formats.begin(), formats.end(), word) == formats.end()) {
+    throw Error(ErrorKind::kUsage, output.path, "this command has no format " + word,
+                "formats: " + joined(formats));
+  }
+  return found->second;
+}
+
+TextStyle style_of(const Globals& globals, const std::string& path) {
+  TextStyle style;
+  const bool terminal = is_stdout(path) && isatty(STDOUT_FILENO) == 1;
+  style.color =
+      globals.color == "always" || (globals.color == "auto" && terminal && color_allowed());
+  style.all = globals.verbose;
+  return style;
+}
+
+std::string program_document(const tensorflow::GraphDef& graph, const std::string& path) {
+  return path.ends_with(".pbtxt") ? graph_text(graph) : graph_bytes(graph);
+}
+
+void write_document(const std::string& path, const std::string& document) {
+  if (is_stdout(path)) {
+    write_stdout(document);
+  } else {
+    write_output(path, document);
+  }
+}
+
+void warn(const Globals& globals, const std::vector<std::string>& warnings) {
+  if (globals.quiet) return;
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
+}
+
+}  // namespace plumber

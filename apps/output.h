@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a command's document goes and in which format. Documents are composed in memory and then
+// written whole.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "report/render.h"
+
+namespace tensorflow {
+class GraphDef;
+}
+
+namespace plumber {
+
+struct OutputOptions {
+  std::string format;  // empty: by the name's ending, else text
+  std::string path;    // empty or "-": standard output
+};
+
+/// Adds --format with these words, and -o.
+void add_output(CLI::App& command, OutputOptions& output, const std::vector<std::string>& formats);
+
+/// The format asked for: --format, else the ending of the name, else text. An ending that the
+/// command has no format for is an Error(kUsage).
+Format format_of(const OutputOptions& output, const std::vector<std::string>& formats);
+
+/// Colour only where a person looks: a terminal that did not refuse (NO_COLOR, TERM=dumb).
+TextStyle style_of(const Globals& globals, const std::string& path);
+
+/// The program as what its file holds: text if the name ends in .pbtxt, else binary.
+std::string program_document(const tensorflow::GraphDef& graph, const std::string& path);
+
+/// Writes the whole document to the file, or to standard output.
+void write_document(const std::string& path, const std::string& document);
+
+/// Warnings on standard error, unless asked to be quiet.
+void warn(const Globals& globals, const std::vector<std::string>& warnings);
+
+}  // namespace plumber

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/render.h"
+#include "report/value_text.h"
+
+namespace plumber {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kStrong = "\033[1;33m";
+constexpr const char* kFaint = "\033[2m";
+constexpr const char* kPlain = "\033[0m";
+constexpr std::size_t kGap = 2;           // blanks between two columns
+constexpr std::size_t kProseWidth = 100;  // longer lines are hard to read
+constexpr std::size_t kNarrowest = 8;     // of an elastic column
+
+std::string painted(const std::string& text, const char* color, const TextStyle& style) {
+  return style.color ? color + text + kPlain : text;
+}
+
+bool is_number(const Table& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const Row& row) {
+    return std::holds_alternative<double>(row.cells[column]);
+  });
+}
+
+// Cells of the titled columns as they will stand, the titles first.
+struct Grid {
+  std::vector<std::size_t> columns;
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::size_t> widths;
+};
+
+Grid grid_of(const Table& table, std::size_t rows) {
+  Grid grid;
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].title.empty()) continue;
+    grid.columns.push_back(i);
+    titles.push_back(table.columns[i].title);
+  }
+  grid.lines.push_back(titles);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<std::string> line;
+    for (const std::size_t i : grid.columns) {
+      const std::string text = readable(table.rows[r].cells[i], table.columns[i].unit);
+      line.push_back(text == "-" && table.columns[i].elastic ? "" : text);
+    }
+    grid.lines.push_back(line);
+  }
+  for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+    std::size_t width = 0;
+    for (const auto& line : grid.lines) width = std::max(width, width_of(line[c]));
+    grid.widths.push_back(width);
+  }
+  return grid;
+}
+
+// Takes what is too much from the widest elastic column, one character after the other.
+void fit(Grid& grid, const Table& table, std::size_t width) {
+  std::size_t total = kGap * grid.columns.size();
+  for (const std::size_t column_width : grid.widths) total += column_width;
+  for (; total > width; --total) {
+    std::size_t widest = grid.columns.size();
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      if (!table.columns[grid.columns[c]].elastic || grid.widths[c] <= kNarrowest) continue;
+      if (widest == grid.columns.size() || grid.widths[c] > grid.widths[widest]) widest = c;
+    }
+    if (widest == grid.columns.size()) return;
+    --grid.widths[widest];
+  }
+}
+
+std::string table_text(const Table& table, const TextStyle& style) {
+  const std::size_t rows = style.all ? table.rows.size() : std::min(table.shown, table.rows.size());
+  Grid grid = grid_of(table, rows);
+  fit(grid, table, static_cast<std::size_t>(style.width));
+  std::string text;
+  for (std::size_t r = 0; r < grid.lines.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      const std::string cell = elide_middle(grid.lines[r][c], grid.widths[c]);
+      const std::string blanks(grid.widths[c] - width_of(cell), ' ');
+      line += std::string(kGap, ' ') +
+              (is_number(table, grid.columns[c]) ? blanks + cell : cell + blanks);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (r == 0) line = painted(line, kFaint, style);
+    if (r > 0 && table.rows[r - 1].highlighted) line = painted(line, kStrong, style);
+    text += line + "\n";
+  }
+  if (rows < table.rows.size()) {
+    text += fmt::format("  ... {} more: -v shows them\n", table.rows.size() - rows);
+  }
+  return text;
+}
+
+std::string indented(const std::string& text, const std::string& first, std::size_t indent) {
+  std::string out;
+  for (const std::string& line : wrap(text, kProseWidth - indent)) {
+    out += (out.empty() ? first : std::string(indent, ' ')) + line + "\n";
+  }
+  return out;
+}
+
+std::string items_text(const Table& table, const TextStyle& style) {
+  const std::size_t rows = style.all ? table.rows.size() : std::min(table.shown, table.rows.size());
+  std::string text;
+  for (std::size_t r = 0; r < rows; ++r) {
+    bool lead = true;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      if (column.title.empty()) continue;
+      const std::string cell = readable(table.rows[r].cells[i], column.unit);
+      if (lead) {
+        text += indented(cell, painted(fmt::format("{:>3}. ", r + 1), kBold, style), 5);
+      } else if (cell != "-") {
+        text += indented(cell, fmt::format("     {:<10}", column.title + ":"), 15);
+      }
+      lead = false;
+    }
+  }
+  if (rows < table.rows.size()) {
+    text += fmt::format("  ... {} more: -v shows them\n", table.rows.size() - rows);
+  }
+  return text;
+}
+
+std::string fields_text(const Fields& fields) {
+  std::size_t width = 0;
+  for (const Field& field : fields.fields) width = std::max(width, width_of(field.title));
+  std::string text;
+  for (const Field& field : fields.fields) {
+    if (field.title.empty()) continue;
+    const std::string blanks(width - width_of(field.title) + 2, ' ');
+    text += indented(readable(field.value, field.unit), "  " + field.title + blanks, width + 4);
+  }
+  return text;
+}
+
+std::string prose_text(const Prose& prose) {
+  std::string text;
+  for (const Sentence& sentence : prose.sentences) text += indented(readable(sentence), "", 0);
+  return text;
+}
+
+std::string body_text(const Section& section, const TextStyle& style) {
+  if (const auto* prose = std::get_if<Prose>(&section.body)) return prose_text(*prose);
+  if (section.title.empty()) return "";
+  if (const auto* fields = std::get_if<Fields>(&section.body)) return fields_text(*fields);
+  const auto& table = std::get<Table>(section.body);
+  if (table.rows.empty()) return "";
+  return table.layout == Layout::kItems ? items_text(table, style) : table_text(table, style);
+}
+
+}  // namespace
+
+std::string render_text(const Report& report, const TextStyle& style) {
+  std::string text;
+  for (const Section& section : report.sections) {
+    std::string body = body_text(section, style);
+    if (body.empty()) continue;
+    if (text.empty() && style.color) {  // the first sentence is the answer
+      body = kBold + body.substr(0, body.size() - 1) + kPlain + "\n";
+    }
+    if (!text.empty()) text += "\n";
+    if (!section.title.empty()) text += painted(section.title, kBold, style) + "\n";
+    text += body;
+  }
+  return text;
+}
+
+std::string render(const Report& report, Format format, const TextStyle& style) {
+  switch (format) {
+    case Format::kText:
+      return render_text(report, style);
+    case Format::kJson:
+      return render_json(report);
+    case Format::kCsv:
+      return render_csv(report);
+    case Format::kDot:
+      return render_dot(report);
+  }
+  return {};
+}
+
+}  // namespace plumber
