@@ -24,9 +24,14 @@ Cardinality scaled(const Cardinality& c, double factor) {
 class Passes {
  public:
   Passes(const Pipeline& pipeline, const PerNode<double>& visits)
-      : p_(pipeline), visits_(visits), elements_(p_.size(), kUnknown), files_(pipeline) {}
+      : p_(pipeline),
+        visits_(visits),
+        elements_(p_.size(), kUnknown),
+        ended_(p_.size(), false),
+        files_(pipeline) {}
 
   PerNode<Cardinality> run() {
+    for (std::size_t i = p_.size(); i-- > 0;) note_end(static_cast<NodeId>(i));
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const auto n = static_cast<NodeId>(i);
       if (!p_[n].outer) elements_[n] = main_graph(n);
@@ -39,6 +44,16 @@ class Passes {
   }
 
  private:
+  // What feeds a cache that has handed on more than it was given has been read to its end.
+  void note_end(NodeId n) {
+    for (const NodeId input : p_[n].inputs) {
+      const bool replays = p_[n].kind == Kind::kCache && !p_.dumps.empty() &&
+                           counters(n)->elements * visits_[input] >
+                               counters(input)->elements * visits_[n] * (1 + 1e-6);
+      ended_[input] = ended_[input] || ended_[n] || replays;
+    }
+  }
+
   Cardinality main_graph(NodeId n) const {
     const Cardinality by_program = from_program(n);
     if (by_program.kind != Cardinality::Kind::kUnknown) return by_program;
@@ -208,8 +223,9 @@ class Passes {
     if (!is_known(list)) return list;
     if (list.elements > 0 && holds_endless(node)) return kInfinite;
     if (const Cardinality c = from_files(n, node.inputs.front()); is_known(c)) return c;
-    if (const auto per_item = counted_per_item(n)) return known(list.elements * *per_item);
-    return by_visits(n, node.inputs.front());
+    if (p_.dialect != Dialect::kModel) return by_visits(n, node.inputs.front());
+    const auto per_item = counted_per_item(n);
+    return per_item ? known(list.elements * *per_item) : kUnknown;
   }
 
   bool holds_endless(const Node& node) const {
@@ -226,23 +242,25 @@ class Passes {
     return p_.dumps.empty() ? nullptr : &p_.dumps.back().counters[n];
   }
 
-  // What polling lost of a node's count is made up for by the root's.
+  // What polling lost of a node's count is made up for by the root's, which a cache cuts it off
+  // from.
   double counted(NodeId n) const {
-    if (p_.dumps.empty()) return 0;
-    return std::max(counters(n)->elements, visits_[n] * p_.dumps.back().root_elements);
+    const double own = counters(n)->elements;
+    return ended_[n] ? own : std::max(own, visits_[n] * p_.dumps.back().root_elements);
   }
 
-  // Elements that one item of the node's list (a file) makes.
+  // Elements that one item of the node's list (a file) makes; nullopt if no item is known to have
+  // been read to its end.
   std::optional<double> counted_per_item(NodeId n) const {
     const Node& node = p_[n];
-    if (p_.dialect != Dialect::kModel || p_.dumps.empty()) return std::nullopt;
     const NodeId list = node.inputs.front();
+    if (p_.dumps.empty()) return std::nullopt;
     const double opened = counters(list)->elements;
     const auto cycle = static_cast<double>(node.cycle_length.value_or(1));
-    const double open = std::clamp(cycle, 1.0, std::max(1.0, elements_[list].elements));
-    const double finished = opened - open / 2;
-    if (!(finished > 0) || !(counted(n) > 0)) return std::nullopt;
-    return counted(n) / finished;
+    const double open =
+        ended_[n] ? 0 : std::clamp(cycle, 1.0, std::max(1.0, elements_[list].elements));
+    if (opened - open < 1 || !(counted(n) > 0)) return std::nullopt;
+    return counted(n) / (opened - open / 2);
   }
 
   // Records of the files that `list` names, as they come out of `n`, by the bytes of the files.
@@ -261,6 +279,7 @@ class Passes {
   const Pipeline& p_;
   const PerNode<double>& visits_;
   PerNode<Cardinality> elements_;
+  PerNode<bool> ended_;  // its iterator has come to its end
   FileRecords files_;
 };
 

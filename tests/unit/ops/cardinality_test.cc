@@ -127,6 +127,28 @@ TEST_CASE("without sizes, records by the files opened, open ones counting half")
   CHECK(epochs(b.build()) == "files 16, read>file 1600, read 1600, epochs inf");
 }
 
+TEST_CASE("a file that was never read to its end tells nothing") {
+  PipelineBuilder b;
+  b.add("one", "TensorDataset").source(1).counts(1);
+  b.add("rows>generator", "GeneratorDataset").counts(500);
+  b.add("rows", "FlatMapDataset", {"one"}).holds("rows>generator").counts(500);
+  CHECK(epochs(b.build()) == "one 1, rows>generator ?, rows ?");
+}
+
+TEST_CASE("what fills a cache was read to its end once the cache replays") {
+  PipelineBuilder b;
+  b.add("files", "TensorSliceDataset").source(4).counts(4);
+  b.add("read>file", "TFRecordDataset").counts(400);
+  b.add("read", "InterleaveDataset", {"files"}).holds("read>file").cycle(4).counts(400);
+  b.add("cache", "CacheDatasetV2", {"read"}).counts(900);
+  b.add("epochs", "RepeatDataset", {"cache"}).count(-1).counts(900);
+  Pipeline p = b.build();
+  PerNode<double> visits(p.size(), 1);  // below a cache: as in the first epoch
+  visits[*find_node(p, "files")] = 0.01;
+  CHECK(elements_per_epoch(p, visits)[*find_node(p, "cache")] ==
+        Cardinality{Cardinality::Kind::kKnown, 400});
+}
+
 TEST_CASE("a function that repeats its data set for ever never ends") {
   PipelineBuilder b;
   b.add("files", "TensorSliceDataset").source(4);
