@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# plumber's main job on a trace that ships with it: what limits the pipeline, what to change, and the
-# changed program. Installs what is missing and builds first.
+# plumber's main job on a trace that ships with it: what limits the pipeline, what to change, and
+# the changed program. Installs what is missing and builds first.
 #   demo.sh                 a recorded trace; needs no TensorFlow
 #   demo.sh --tensorflow    also records a pipeline here, rewrites it and measures both
 set -euo pipefail

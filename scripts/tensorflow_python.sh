@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints the path of a Python that has TensorFlow, after making a virtual environment for it if there
-# is none yet. PLUMBER_TF_PYTHON names one that exists already.
+# Prints the path of a Python that has TensorFlow, after making a virtual environment for it if
+# there is none yet. PLUMBER_TF_PYTHON names one that exists already.
 set -euo pipefail
 
 if [[ -n ${PLUMBER_TF_PYTHON:-} ]]; then

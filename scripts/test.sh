@@ -57,5 +57,6 @@ step "tests with TensorFlow" tensorflow_tests
 
 printf '\n'
 printf '%s\n' "${summary[@]}"
-printf '\n%d of %d steps passed, %d s in total\n' $((${#summary[@]} - failed)) ${#summary[@]} $SECONDS
+steps=${#summary[@]}
+printf '\n%d of %d steps passed, %d s in total\n' $((steps - failed)) "$steps" $SECONDS
 exit $((failed > 0))
