@@ -9,7 +9,6 @@
 #include "option_values.h"
 #include "output.h"
 #include "report/plan_view.h"
-#include "rewrite/apply_plan.h"
 #include "trace_input.h"
 
 namespace plumber {
@@ -121,7 +120,7 @@ void write_results(const Options& options, const Trace& trace, const OptimizeRes
                    const std::string& document) {
   std::string program;
   if (!options.rewrite_path.empty()) {
-    program = program_document(apply_plan(*trace.graph, result.plan), options.rewrite_path);
+    program = program_document(trace, result.plan, options.rewrite_path);
   }
   if (!options.lp_path.empty()) write_document(options.lp_path, result.lp.program);
   if (!options.output.path.empty()) write_document(options.output.path, document);

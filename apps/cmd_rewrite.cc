@@ -3,7 +3,6 @@
 #include "commands.h"
 #include "output.h"
 #include "pipeline/plan_file.h"
-#include "rewrite/apply_plan.h"
 #include "trace_input.h"
 
 namespace plumber {
@@ -23,10 +22,9 @@ struct Options {
 };
 
 ExitCode run_rewrite(const Options& options) {
-  const Plan plan = read_plan(read_file(options.plan_path), options.plan_path);
+  const Plan plan = read_plan(options.plan_path, read_file(options.plan_path));
   const Trace trace = load(options.trace);
-  write_document(options.output_path,
-                 program_document(apply_plan(*trace.graph, plan), options.output_path));
+  write_document(options.output_path, program_document(trace, plan, options.output_path));
   return ExitCode::kDone;
 }
 

@@ -86,8 +86,10 @@ TextStyle style_of(const Globals& globals, const std::string& path) {
   return style;
 }
 
-std::string program_document(const tensorflow::GraphDef& graph, const std::string& path) {
-  return path.ends_with(".pbtxt") ? graph_text(graph) : graph_bytes(graph);
+std::string program_document(const Trace& trace, const Plan& plan, const std::string& path) {
+  const bool is_text = path.ends_with(".pbtxt");
+  return rewritten_program(*trace.graph, plan,
+                           is_text ? ProgramFormat::kText : ProgramFormat::kBinary);
 }
 
 void write_document(const std::string& path, const std::string& document) {

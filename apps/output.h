@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "pipeline/plan.h"
 #include "report/render.h"
-
-namespace tensorflow {
-class GraphDef;
-}
+#include "trace/trace.h"
 
 namespace plumber {
 
@@ -31,8 +29,9 @@ Format format_of(const OutputOptions& output, const std::vector<std::string>& fo
 /// Colour only where a person looks: a terminal that did not refuse (NO_COLOR, TERM=dumb).
 TextStyle style_of(const Globals& globals, const std::string& path);
 
-/// The program as what its file holds: text if the name ends in .pbtxt, else binary.
-std::string program_document(const tensorflow::GraphDef& graph, const std::string& path);
+/// The traced program after the plan, as its file holds it: text if the name ends in .pbtxt, else
+/// binary.
+std::string program_document(const Trace& trace, const Plan& plan, const std::string& path);
 
 /// Writes the whole document to the file, or to standard output.
 void write_document(const std::string& path, const std::string& document);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "graph.pb.h"
 #include "pipeline/fingerprint.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"

@@ -8,8 +8,11 @@
 // the first one is the lowest. A plan whose fingerprint is empty is bound to no program.
 #pragma once
 
-#include "graph.pb.h"
 #include "pipeline/plan.h"
+
+namespace tensorflow {
+class GraphDef;
+}
 
 namespace plumber {
 

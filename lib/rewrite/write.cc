@@ -6,6 +6,8 @@
 #include <google/protobuf/text_format.h>
 
 #include "base/error.h"
+#include "graph.pb.h"
+#include "rewrite/apply_plan.h"
 
 namespace plumber {
 
@@ -29,6 +31,12 @@ std::string graph_text(const tensorflow::GraphDef& graph) {
   if (!printer.PrintToString(graph, &text))
     throw Error(ErrorKind::kInternal, "", "the program cannot be written as text");
   return text;
+}
+
+std::string rewritten_program(const tensorflow::GraphDef& graph, const Plan& plan,
+                              ProgramFormat format) {
+  const tensorflow::GraphDef result = apply_plan(graph, plan);
+  return format == ProgramFormat::kText ? graph_text(result) : graph_bytes(result);
 }
 
 }  // namespace plumber

@@ -5,7 +5,11 @@
 
 #include <string>
 
-#include "graph.pb.h"
+#include "pipeline/plan.h"
+
+namespace tensorflow {
+class GraphDef;
+}
 
 namespace plumber {
 
@@ -15,5 +19,11 @@ std::string graph_bytes(const tensorflow::GraphDef& graph);
 /// Text GraphDef. Fields that we do not know have numbers but no names, which no reader of text
 /// accepts: they are left out.
 std::string graph_text(const tensorflow::GraphDef& graph);
+
+enum class ProgramFormat { kBinary, kText };
+
+/// The program after the plan (apply_plan), as bytes: for callers that know no GraphDef.
+std::string rewritten_program(const tensorflow::GraphDef& graph, const Plan& plan,
+                              ProgramFormat format);
 
 }  // namespace plumber
