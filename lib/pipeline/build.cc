@@ -242,8 +242,8 @@ Pipeline build_pipeline(const Trace& trace) {
   pipeline.warnings = trace.warnings;
   pipeline.consumer = consumer_of(trace);
   pipeline.recorder_options = recorder_options(trace);
-  pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
   Builder(trace, pipeline).run();
+  pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
   set_outer_of_inner_chains(pipeline);
   align_counters(trace, pipeline);
   return pipeline;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Periods worked out by hand from the formulas in ops/cost_model.h.
+#include "ops/cost_model.h"
+
+#include <cmath>
+
+#include "catch2_any.h"
+#include "ops/hand_off.h"
+#include "pipeline_builder.h"
+
+namespace plumber {
+namespace {
+
+// range -> map -> batch(32), 32 calls of 100 us of work; a batch takes 50 us.
+struct Chain {
+  Pipeline pipeline;
+  Costs costs;
+  Setting setting;
+  NodeId range{0}, map{1}, batch{2};
+
+  Chain() {
+    PipelineBuilder b;
+    b.add("range", "RangeDataset").source(1000);
+    b.add("map", "MapDataset", {"range"}).function({});
+    b.add("batch", "BatchDatasetV2", {"map"}).count(32);
+    pipeline = b.build();
+    costs.nodes = PerNode<NodeCost>(3);
+    costs.nodes[range] = cost(0, 32, 0);
+    costs.nodes[map] = cost(32 * 100e-6, 32, 32);
+    costs.nodes[batch] = cost(50e-6, 1, 0);
+    setting = traced_setting(pipeline);
+  }
+
+  static NodeCost cost(double work_s, double elements, double calls) {
+    NodeCost c;
+    c.work_s = c.cpu_s = work_s;
+    c.elements = elements;
+    c.calls = calls;
+    return c;
+  }
+
+  Evaluation on(double cores) const { return evaluate(pipeline, costs, setting, {cores, std::nullopt}); }
+};
+
+}  // namespace
+
+TEST_CASE("a synchronous chain: work, and the latency of every dispatched call") {
+  Chain c;
+  const double work_s = 32 * 100e-6 + 50e-6;
+  const double wait_s = 32 * dispatch_latency_s(c.costs.hand_off, work_s / 32);
+  const Evaluation e = c.on(2);
+  CHECK(e.period_s == Approx(work_s + wait_s));
+  CHECK(e.dispatch_s == Approx(wait_s));
+  REQUIRE(e.bounds.size() == 1);  // nothing runs beside it, so the cores do not bind
+  CHECK(e.bounds[0].kind == BoundKind::kThread);
+  CHECK(e.bounds[0].nodes == std::vector<NodeId>{c.map, c.batch});
+}
+
+TEST_CASE("an inline function costs its work alone") {
+  Chain c;
+  c.setting[c.map].mode = Mode::kInline;
+  CHECK(c.on(2).period_s == Approx(32 * 100e-6 + 50e-6));
+}
+
+TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work off it") {
+  Chain c;
+  c.setting[c.map].mode = Mode::kInline;
+  c.costs.think_time_s = 4e-3;
+  const double work_s = 32 * 100e-6 + 50e-6;
+  CHECK(c.on(2).period_s == Approx(work_s + 4e-3));
+  c.setting[c.batch].prefetch_above = true;
+  const Evaluation e = c.on(2);
+  CHECK(e.bounds[0].kind == BoundKind::kConsumer);
+  CHECK(e.period_s == Approx(4e-3 + handover_s(c.costs.hand_off, 0)));
+}
+
+TEST_CASE("a parallel map divides its calls by their number until the cores bind") {
+  Chain c;
+  c.setting[c.map] = {Mode::kParallel, 4, false, false};
+  const ParallelCall call = parallel_call(c.costs.hand_off, 100e-6, 4, false);
+  const Evaluation many = c.on(64);
+  CHECK(many.bounds[0].kind == BoundKind::kParallel);
+  CHECK(many.period_s == Approx(32 * (100e-6 + call.wall_s) / 4));
+  const Evaluation two = c.on(2);
+  CHECK(two.bounds[0].kind == BoundKind::kCpu);
+  CHECK(two.period_s == Approx(two.cpu_s / (2 * 0.8)));  // elements change threads often
+}
+
+TEST_CASE("what lies below a filled cache costs nothing") {
+  Chain c;
+  c.setting[c.map].cached = true;
+  const Evaluation e = c.on(2);
+  CHECK(e.period_s == Approx(32 * c.costs.hand_off.cache_read + 50e-6));
+  CHECK(e.bounds[0].nodes == std::vector<NodeId>{c.batch, c.map});
+}
+
+TEST_CASE("a disk binds by the bytes read, unless a cache keeps it idle") {
+  Chain c;
+  c.costs.nodes[c.range].disk_bytes = 1e6;
+  const Machine machine{64, 1e6};
+  CHECK(evaluate(c.pipeline, c.costs, c.setting, machine).period_s == Approx(1));
+  c.setting[c.map].cached = true;
+  CHECK(evaluate(c.pipeline, c.costs, c.setting, machine).period_s < 0.01);
+}
+
+TEST_CASE("Python functions share one lock whatever their parallelism") {
+  Chain c;
+  c.costs.nodes[c.map].python = true;
+  c.setting[c.map] = {Mode::kParallel, 16, false, false};
+  const Evaluation e = c.on(16);
+  CHECK(e.bounds[0].kind == BoundKind::kPythonLock);
+  CHECK(e.period_s == Approx(32 * 100e-6));
+}
+
+TEST_CASE("stock TensorFlow parallelises what it takes for stateless and prefetches at the root") {
+  Chain c;
+  Setting stock = stock_setting(c.pipeline, {8, std::nullopt});
+  CHECK(stock[c.map].mode == Mode::kParallel);
+  CHECK(stock[c.map].parallelism == 8);
+  CHECK(stock[c.batch].prefetch_above);
+  c.pipeline[c.map].function->facts.random = {"RandomUniform"};
+  stock = stock_setting(c.pipeline, {8, std::nullopt});
+  CHECK(stock[c.map].mode == Mode::kDispatched);
+}
+
+}  // namespace plumber
