@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cache_class.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/randomness.h"
+
+namespace plumber {
+namespace {
+
+using fmt::format;
+
+constexpr const char* kFrozenOrder = "frozen-order";
+constexpr const char* kPyfuncCache = "pyfunc-cache";
+
+// Counts by file sizes carry rounding errors.
+constexpr double kEqual = 1e-6;
+
+bool is_known(const Cardinality& c) { return c.kind == Cardinality::Kind::kKnown; }
+
+// What stands between a node and the root. Of several consumers each has an iterator of its own:
+// what holds for one of them holds for the node, but a shuffle above must stand above all.
+struct Above {
+  bool reached = false;
+  std::optional<NodeId> cache;    // the nearest one
+  std::optional<NodeId> cutter;   // reads less than all of each epoch
+  std::optional<NodeId> shuffle;  // the nearest reshuffling one
+};
+
+class Judge {
+ public:
+  Judge(const Pipeline& pipeline, const PerNode<Cardinality>& elements)
+      : p_(pipeline),
+        elements_(elements),
+        below_(randomness_below(pipeline)),
+        above_(pipeline.size()),
+        endless_(pipeline.size()) {}
+
+  PerNode<CacheVerdict> run() {
+    above_[p_.root].reached = true;
+    for (std::size_t i = p_.size(); i-- > 0;) look_up_from(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < p_.size(); ++i) note_endless(static_cast<NodeId>(i));
+    PerNode<CacheVerdict> verdicts(p_.size());
+    for (std::size_t i = 0; i < p_.size(); ++i)
+      verdicts[static_cast<NodeId>(i)] = verdict(static_cast<NodeId>(i));
+    return verdicts;
+  }
+
+ private:
+  // Hands what is above a node, and the node itself, on to its inputs.
+  void look_up_from(NodeId n) {
+    if (p_[n].outer || !above_[n].reached) return;
+    for (std::size_t k = 0; k < p_[n].inputs.size(); ++k) {
+      const NodeId input = p_[n].inputs[k];
+      Above seen = above_[n];
+      if (p_[n].kind == Kind::kCache) seen.cache = n;
+      if (reshuffles(p_[n])) seen.shuffle = n;
+      if (p_[n].kind == Kind::kRepeat || p_[n].kind == Kind::kShuffleRepeat) seen.cutter.reset();
+      if (cuts(n, k)) seen.cutter = n;
+      add(seen, above_[input]);
+    }
+  }
+
+  static void add(const Above& seen, Above& all) {
+    if (!all.reached) {
+      all = seen;
+      return;
+    }
+    if (!all.cache) all.cache = seen.cache;
+    if (!all.cutter) all.cutter = seen.cutter;
+    if (!seen.shuffle) all.shuffle.reset();
+  }
+
+  // True if the node does not read its k-th input to the end.
+  bool cuts(NodeId n, std::size_t k) const {
+    const Node& node = p_[n];
+    const Cardinality& input = elements_[node.inputs[k]];
+    switch (node.kind) {
+      case Kind::kTake:
+        if (node.count.value_or(0) < 0) return false;
+        return !is_known(input) || !node.count || input.elements > static_cast<double>(*node.count);
+      case Kind::kTakeWhile:
+        return true;
+      case Kind::kZip:
+        return !is_known(input) || input.elements > elements_[n].elements * (1 + kEqual);
+      case Kind::kMixture:
+        return node.stop_on_empty || k == 0;
+      case Kind::kOpaque:
+        return node.op.find("Rebatch") == std::string::npos;
+      default:
+        return false;
+    }
+  }
+
+  CacheVerdict verdict(NodeId n) const {
+    CacheVerdict v = classify(n);
+    const std::string obstacle = why_not(n);
+    if (!obstacle.empty()) {
+      v.legal = false;
+      v.allow.clear();
+      v.reason = obstacle;
+    }
+    return v;
+  }
+
+  CacheVerdict classify(NodeId n) const {
+    const Randomness& below = below_[n];
+    if (below.content)
+      return {CacheClass::kContent, false,
+              changes(*below.content, "its first values would stay for ever"), "", false};
+    if (below.python)
+      return {CacheClass::kContent, false,
+              changes(*below.python, "may return something else each time"), kPyfuncCache, true};
+    if (below.grouping)
+      return {CacheClass::kOrder, false,
+              changes(*below.grouping, "the same groups would come in every epoch"), kFrozenOrder,
+              false};
+    if (below.order) return order(n, *below.order);
+    return {CacheClass::kExact, true, "nothing below it changes from epoch to epoch", "", false};
+  }
+
+  std::string changes(const Blame& blame, const char* effect) const {
+    return format("{} {}: {}", said(p_[blame.node]), blame.does, effect);
+  }
+
+  CacheVerdict order(NodeId n, const Blame& blame) const {
+    const auto& shuffle = above_[n].shuffle;
+    if (!shuffle)
+      return {
+          CacheClass::kOrder, false,
+          changes(blame, "its order of the first epoch would stay, and no shuffle stands above"),
+          kFrozenOrder, false};
+    const std::string size =
+        p_[*shuffle].buffer_size ? format(", a buffer of {}", *p_[*shuffle].buffer_size) : "";
+    return {CacheClass::kOrder, true,
+            format("{} {}: its order of the first epoch stays, and {} above still shuffles{}",
+                   said(p_[blame.node]), blame.does, said(p_[*shuffle]), size),
+            "", false};
+  }
+
+  // Why no cache can stand above the node, whatever is allowed; empty if one can.
+  std::string why_not(NodeId n) const {
+    const Node& node = p_[n];
+    const Above& above = above_[n];
+    if (node.outer)
+      return format("it is inside a function of {}, which makes a new data set each time",
+                    said(p_[*node.outer]));
+    if (node.kind == Kind::kWrapper) return "it only sets options and has no elements of its own";
+    if (node.kind == Kind::kCache) return "it is a cache already";
+    if (!above.reached) return "nothing that reaches the root reads it";
+    if (above.cache)
+      return format("{} above it keeps its elements already", said(p_[*above.cache]));
+    if (elements_[n].kind == Cardinality::Kind::kInfinite)
+      return format("{} makes it endless", said(p_[endless_[n]]));
+    if (!is_known(elements_[n])) return "how many elements an epoch has is not known";
+    if (above.cutter)
+      return format("{} above it may not read it to its end; then TensorFlow throws the cache away",
+                    said(p_[*above.cutter]));
+    return "";
+  }
+
+  void note_endless(NodeId n) {
+    endless_[n] = n;
+    for (const NodeId input : p_[n].inputs)
+      if (elements_[input].kind == Cardinality::Kind::kInfinite) endless_[n] = endless_[input];
+  }
+
+  const Pipeline& p_;
+  const PerNode<Cardinality>& elements_;
+  const PerNode<Randomness> below_;
+  PerNode<Above> above_;
+  PerNode<NodeId> endless_;  // the lowest endless node at or below
+};
+
+}  // namespace
+
+PerNode<CacheVerdict> cache_verdicts(const Pipeline& pipeline,
+                                     const PerNode<Cardinality>& elements_per_epoch) {
+  return Judge(pipeline, elements_per_epoch).run();
+}
+
+}  // namespace plumber
