@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/memory_ledger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace plumber {
+namespace {
+
+constexpr double kShuffleSlot_bytes = 200;
+constexpr double kReadAhead_bytes = 256 * 1024;
+
+double positive(std::optional<std::int64_t> value, double otherwise) {
+  return value && *value > 0 ? static_cast<double>(*value) : otherwise;
+}
+
+class Ledger {
+ public:
+  Ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, const Setting& setting)
+      : p_(pipeline), nodes_(nodes), setting_(setting), open_(pipeline.size(), 1) {}
+
+  Memory run() {
+    for (std::size_t i = p_.size(); i-- > 0;) count_open(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto n = static_cast<NodeId>(i);
+      if (!nodes_[n].below_cache) enter(n);
+    }
+    std::ranges::stable_sort(memory_.items, std::ranges::greater(), &MemoryItem::bytes);
+    return std::move(memory_);
+  }
+
+ private:
+  // Iterators of an inner node that are open at once.
+  void count_open(NodeId n) {
+    if (!p_[n].outer) return;
+    const NodeId outer = *p_[n].outer;
+    open_[n] = open_[outer] * open_files(outer);
+  }
+
+  // Iterators that an interleave keeps open; a flat_map, window or group keeps one.
+  double open_files(NodeId n) const {
+    if (p_[n].kind != Kind::kInterleave) return 1;
+    const double cycle = positive(p_[n].cycle_length, calls(n));
+    const double files = p_[n].inputs.empty() ? cycle : elements(p_[n].inputs.front(), cycle);
+    return std::max(1.0, std::min(cycle, files));
+  }
+
+  double elements(NodeId n, double otherwise) const {
+    const Cardinality& c = nodes_[n].elements_per_epoch;
+    return c.kind == Cardinality::Kind::kKnown ? c.elements : otherwise;
+  }
+
+  double calls(NodeId n) const { return std::max(1.0, setting_[n].parallelism); }
+
+  double buffer(NodeId n) const {
+    if (p_[n].buffer_size && *p_[n].buffer_size > 0) return static_cast<double>(*p_[n].buffer_size);
+    return p_[n].traced_buffer_size.value_or(0);
+  }
+
+  double input_bytes(NodeId n) const {
+    return p_[n].inputs.empty() ? 0 : nodes_[p_[n].inputs.front()].bytes_per_element;
+  }
+
+  void add(NodeId n, const char* what, double bytes) {
+    bytes *= open_[n];
+    if (!(bytes > 0)) return;
+    memory_.items.push_back({p_[n].name, what, bytes});
+    memory_.held_bytes += bytes;
+  }
+
+  void enter(NodeId n) {
+    const Node& node = p_[n];
+    const double b = nodes_[n].bytes_per_element;
+    switch (node.kind) {
+      case Kind::kShuffle:
+      case Kind::kShuffleRepeat:
+        return shuffle(n);
+      case Kind::kPrefetch:
+        return add(n, "prefetch", buffer(n) * b);
+      case Kind::kInterleave:
+        return interleave(n);
+      case Kind::kMapBatch:
+        return add(n, "calls in flight", (std::ceil(calls(n) / positive(node.count, 1)) + 1) * b);
+      case Kind::kBatch:
+        return add(n, "batch in flight", calls(n) * b);
+      case Kind::kWindow:
+        return add(n, "window", positive(node.count, 1) * input_bytes(n));
+      case Kind::kGroup:
+        return add(n, "groups", seen_in_buffer(n));
+      case Kind::kCache:
+        if (node.cache_file.empty()) add(n, "cache", nodes_[n].materialized_bytes.value_or(0));
+        return;
+      case Kind::kMemorySource:
+        if (node.op.starts_with("Tensor") && !node.outer)
+          add(n, "source tensors", elements(n, 0) * b);
+        return;
+      default:
+        if (node.threading == Threading::kParallelCalls || setting_[n].mode == Mode::kParallel ||
+            setting_[n].mode == Mode::kParallelInline)
+          add(n, "calls in flight", calls(n) * b);
+    }
+  }
+
+  void shuffle(NodeId n) {
+    const NodeId input = p_[n].inputs.empty() ? n : p_[n].inputs.front();
+    const double held = std::min(buffer(n), elements(input, buffer(n)));
+    const double b = nodes_[n].bytes_per_element > 0 ? nodes_[n].bytes_per_element : input_bytes(n);
+    add(n, "shuffle buffer", held * (b + kShuffleSlot_bytes));
+  }
+
+  bool reads_files(NodeId n) const {
+    return std::ranges::any_of(p_[n].inner, [&](NodeId inner) {
+      return p_[inner].kind == Kind::kFileSource ||
+             std::ranges::any_of(p_[inner].inner,
+                                 [&](NodeId deep) { return p_[deep].kind == Kind::kFileSource; });
+    });
+  }
+
+  // A parallel interleave fetches two blocks ahead for each open file and for as many more files.
+  void interleave(NodeId n) {
+    const Node& node = p_[n];
+    double bytes = reads_files(n) ? open_files(n) * kReadAhead_bytes : 0;
+    if (node.threading == Threading::kParallelInterleave) {
+      const double ahead = positive(node.buffer_size, 2 * positive(node.block_length, 1));
+      bytes += 2 * open_files(n) * ahead * nodes_[n].bytes_per_element;
+    }
+    add(n, "interleave buffers", bytes);
+  }
+
+  double seen_in_buffer(NodeId n) const {
+    return p_.dumps.empty() ? 0 : p_.dumps.back().counters[n].buffered_bytes;
+  }
+
+  const Pipeline& p_;
+  const PerNode<NodeAnalysis>& nodes_;
+  const Setting& setting_;
+  PerNode<double> open_;
+  Memory memory_;
+};
+
+}  // namespace
+
+Memory memory_ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes,
+                     const Setting& setting) {
+  return Ledger(pipeline, nodes, setting).run();
+}
+
+Memory memory_ledger(const Pipeline& pipeline, const Analysis& analysis) {
+  return memory_ledger(pipeline, analysis.nodes, analysis.setting);
+}
+
+PerNode<double> held_bytes(const Pipeline& pipeline, const Memory& memory) {
+  std::unordered_map<std::string, double> by_name;
+  for (const MemoryItem& item : memory.items) by_name[item.node] += item.bytes;
+  PerNode<double> held(pipeline.size(), 0);
+  for (std::size_t i = 0; i < pipeline.size(); ++i)
+    if (const auto found = by_name.find(pipeline.nodes[i].name); found != by_name.end())
+      held[static_cast<NodeId>(i)] = found->second;
+  return held;
+}
+
+}  // namespace plumber

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pipeline holds in memory once its buffers are full (design §1.2): one ledger for buffers
+// and caches. Bytes of an element are payload, b_i; sizes are what the program and its settings
+// allow, not the fill of the moment.
+//
+//   shuffle               min(buffer, n) (b + 200 B): TensorFlow keeps about 200 B beside each
+//   element prefetch              buffer b calls in flight       p b; fused map and batch: (ceil(p
+//   / batch) + 1) batches interleave buffers    open files (256 KiB read ahead + what a parallel
+//   one fetches ahead) batch in flight       b window, groups        size elements of the input;
+//   groups as far as they were seen cache                 n b, in memory source tensors        n b
+//   of tensors that stand in the program itself
+//
+// A node inside a function counts once for each of its iterators that are open at once. Nodes below
+// a filled cache hold nothing any more.
+#pragma once
+
+#include "ops/analysis.h"
+#include "pipeline/pipeline.h"
+
+namespace plumber {
+
+/// The ledger of a program that runs under `setting`, of which parallelism is read.
+Memory memory_ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes,
+                     const Setting& setting);
+
+/// The ledger of the program as traced: analysis.nodes and analysis.setting are read.
+Memory memory_ledger(const Pipeline& pipeline, const Analysis& analysis);
+
+/// The same by node.
+PerNode<double> held_bytes(const Pipeline& pipeline, const Memory& memory);
+
+}  // namespace plumber
