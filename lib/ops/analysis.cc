@@ -9,6 +9,7 @@
 #include "ops/cardinality.h"
 #include "ops/counter_window.h"
 #include "ops/demands.h"
+#include "ops/file_records.h"
 #include "ops/findings.h"
 #include "ops/hand_off_fit.h"
 #include "ops/laws.h"
@@ -80,6 +81,32 @@ void set_trust(const CounterWindow& w, const Demands& d, Analysis& a) {
   if (busy_s > 0 && root_segment_s > 0) a.trust.coverage = root_segment_s / busy_s;
 }
 
+// Ratios tell the elements of an epoch, and those the shares of a concatenation: two looks suffice.
+VisitRatios settled_ratios(const Pipeline& p, const CounterWindow& w) {
+  const VisitRatios first = visit_ratios(p, w);
+  const auto cardinality = elements_per_epoch(p, first.visits);
+  PerNode<std::optional<double>> epoch(p.size());
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    if (cardinality[n].kind == Cardinality::Kind::kKnown) epoch[n] = cardinality[n].elements;
+  }
+  return visit_ratios(p, w, &epoch);
+}
+
+// Dialect model: the bytes that a reader takes from its files, by their sizes (compressed or not).
+void add_disk_bytes(const Pipeline& p, Analysis& a) {
+  const FileRecords files(p);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    NodeAnalysis& node = a.nodes[n];
+    if (p[n].kind != Kind::kFileSource || node.disk_bytes > 0) continue;
+    const auto bytes = files.file_bytes(n);
+    if (!bytes || node.elements_per_epoch.elements <= 0) continue;
+    node.disk_bytes = *bytes / node.elements_per_epoch.elements * node.visit_ratio;
+    a.costs.nodes[n].disk_bytes = node.disk_bytes;
+  }
+}
+
 void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
   const auto cardinality = elements_per_epoch(p, ratios.visits);
   const auto verdicts = cache_verdicts(p, cardinality);
@@ -88,9 +115,9 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
     NodeAnalysis& node = a.nodes[n];
     node.elements_per_epoch = cardinality[n];
     node.cache = verdicts[n];
-    if (cardinality[n].kind == Cardinality::Kind::kKnown)
-      node.materialized_bytes = cardinality[n].elements * node.bytes_per_element;
+    node.materialized_bytes = materialized_bytes(cardinality[n], node.bytes_per_element);
   }
+  add_disk_bytes(p, a);
 }
 
 void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
@@ -124,7 +151,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   a.rate.ci95_per_s = window.ci95_per_s;
 
   // Demands: what each node asks for one root element. From here on counters are not looked at again.
-  const VisitRatios ratios = visit_ratios(pipeline, window);
+  const VisitRatios ratios = settled_ratios(pipeline, window);
   const PerNode<bool> filled = filled_caches(pipeline, window);
   Demands d = demands(pipeline, window, ratios, filled);
   a.nodes = std::move(d.nodes);

@@ -53,6 +53,20 @@ std::optional<double> FileRecords::records_per_file(NodeId n, NodeId list) const
   return *per_file / *per_record;
 }
 
+std::optional<double> FileRecords::file_bytes(NodeId reader) const {
+  if (p_.file_bytes_are_completed_only) return std::nullopt;
+  NodeId n = reader;
+  while (names_[n] == kNone && p_[n].outer) {
+    n = *p_[n].outer;
+    if (!p_[n].inputs.empty() && names_[p_[n].inputs.front()] != kNone) n = p_[n].inputs.front();
+  }
+  const auto names = found(names_[n]);
+  if (!names) return std::nullopt;
+  const auto mean = mean_file_bytes(p_[*names].file_names);
+  if (!mean) return std::nullopt;
+  return *mean * static_cast<double>(p_[*names].file_names.size());
+}
+
 std::optional<double> FileRecords::file_bytes_of_a_record(NodeId reader) const {
   const Node& node = p_[reader];
   const auto framing = framing_bytes(node.op);

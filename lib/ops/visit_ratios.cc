@@ -12,8 +12,9 @@ namespace {
 
 class Visits {
  public:
-  Visits(const Pipeline& pipeline, const CounterWindow& window)
-      : p_(pipeline), window_(window), cardinality_(program_cardinalities(pipeline)),
+  Visits(const Pipeline& pipeline, const CounterWindow& window,
+         PerNode<std::optional<double>> cardinality)
+      : p_(pipeline), window_(window), cardinality_(std::move(cardinality)),
         files_(pipeline) {
     out_.visits = PerNode<double>(p_.size(), 0);
     out_.structural = PerNode<bool>(p_.size(), true);
@@ -121,7 +122,9 @@ class Visits {
       return std::accumulate(parts.begin(), parts.end(), 0.0,
                              [&](double sum, NodeId part) { return sum + value(part); });
     };
-    const bool by_program = p_[n].kind == Kind::kConcatenate && cardinality_[n].has_value();
+    const bool by_program =
+        p_[n].kind == Kind::kConcatenate &&
+        std::all_of(parts.begin(), parts.end(), [&](NodeId part) { return cardinality_[part].has_value(); });
     const auto weight = [&](NodeId part) { return by_program ? cardinality_[part].value_or(0) : counted(part); };
     const double sum = sum_of(weight);
     for (const NodeId part : parts) {
@@ -180,8 +183,9 @@ Count program_cardinality(const Node& node, const PerNode<Count>& known) {
 
 }  // namespace
 
-VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window) {
-  return Visits(pipeline, window).run();
+VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window,
+                         const PerNode<std::optional<double>>* epoch) {
+  return Visits(pipeline, window, epoch ? *epoch : program_cardinalities(pipeline)).run();
 }
 
 PerNode<std::optional<double>> program_cardinalities(const Pipeline& pipeline) {

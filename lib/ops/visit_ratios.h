@@ -19,7 +19,10 @@ struct VisitRatios {
   PerNode<bool> known;       // false: measured ratio needed, but nothing was counted
 };
 
-VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window);
+/// `epoch`: elements of one epoch, where a first look at the ratios told them: a concatenation's
+/// shares follow them rather than the counts of a trace that ends in the middle of an epoch.
+VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window,
+                         const PerNode<std::optional<double>>* epoch = nullptr);
 
 /// Elements of one pass as the program alone tells: ranges, slices, take, zip, batch, ...
 /// nullopt where it does not.
