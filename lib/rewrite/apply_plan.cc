@@ -39,19 +39,6 @@ std::string place_of(const Edit& edit) {
   return edit.node.empty() ? place : fmt::format("{}: node '{}'", place, edit.node);
 }
 
-std::vector<Fault> apply_edits(Rewriting& program, const std::vector<Edit>& edits) {
-  std::vector<Fault> faults;
-  for (const Edit& edit : edits) {
-    try {
-      apply_edit(program, edit);
-    } catch (const Error& error) {
-      if (error.kind != ErrorKind::kInput) throw;
-      faults.push_back({place_of(edit), error.what(), error.hint});
-    }
-  }
-  return faults;
-}
-
 void report(const std::vector<Fault>& faults) {
   if (faults.empty()) return;
   if (faults.size() == 1)
@@ -62,6 +49,26 @@ void report(const std::vector<Fault>& faults) {
     if (!fault.hint.empty()) message += fmt::format(" ({})", fault.hint);
   }
   throw Error(ErrorKind::kInput, "plan", message, "nothing was written; mend or drop these edits");
+}
+
+// Runs one step of every edit and collects what is refused.
+template <class Step>
+void for_each_edit(const std::vector<Edit>& edits, std::vector<Fault>& faults, Step step) {
+  for (const Edit& edit : edits) {
+    try {
+      step(edit);
+    } catch (const Error& error) {
+      if (error.kind != ErrorKind::kInput) throw;
+      faults.push_back({place_of(edit), error.what(), error.hint});
+    }
+  }
+}
+
+void apply_edits(Rewriting& program, const std::vector<Edit>& edits) {
+  std::vector<Fault> faults;
+  for_each_edit(edits, faults, [&](const Edit& edit) { apply_edit(program, edit); });
+  for_each_edit(edits, faults, [&](const Edit& edit) { check_parallel_filter(program, edit); });
+  report(faults);
 }
 
 std::optional<ElementSpec> root_spec(Body& main) {
@@ -81,7 +88,7 @@ GraphDef apply_plan(const GraphDef& graph, const Plan& plan) {
   GraphDef result = graph;
   Rewriting program(&result);
   const std::optional<ElementSpec> before = root_spec(program.graph.main());
-  report(apply_edits(program, plan.edits));
+  apply_edits(program, plan.edits);
   // From here on the plan is done; what follows holds for every program that we write.
   rehome_all_caches(program);
   const std::optional<ElementSpec> after = root_spec(program.graph.main());

@@ -20,6 +20,10 @@ void set_parallelism(Rewriting& program, const Edit& edit);
 /// Map -> ParallelMapV2, Filter -> ParallelFilter, Interleave -> ParallelInterleaveV4 (same cycle
 /// and block length), BatchV2 -> ParallelBatch; deterministic, as the sequential op is.
 void convert(Rewriting& program, const Edit& edit);
+/// Once all edits are made: a ParallelFilter of the main graph needs the Options field
+/// experimental_optimization.apply_default_optimizations to be false. TensorFlow (2.21) fails to
+/// serialise the op, which it does before it rewrites a program by default.
+void check_parallel_filter(Rewriting& program, const Edit& edit);
 /// The way back. A map is told to stay synchronous: TensorFlow would make it parallel again.
 void make_sequential(Rewriting& program, const Edit& edit);
 /// MapAndBatch -> ParallelMapV2 under BatchV2. The batch keeps the name; later edits of the function
@@ -59,5 +63,7 @@ void reorder(Rewriting& program, const Edit& edit);
 void set_options(Rewriting& program, const Edit& edit);
 /// False if the program's Options allow another order of elements.
 bool is_deterministic(Rewriting& program);
+/// False if the program's Options switch TensorFlow's default rewrites off.
+bool has_default_rewrites(Rewriting& program);
 
 }  // namespace plumber

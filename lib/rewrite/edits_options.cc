@@ -102,4 +102,14 @@ bool is_deterministic(Rewriting& program) {
   return true;
 }
 
+bool has_default_rewrites(Rewriting& program) {
+  for (const NodeDef* node : options_nodes(program.graph.main())) {
+    const Options options = options_of(*node);
+    const auto& optimization = options.optimization_options();
+    if (optimization.has_apply_default_optimizations())
+      return optimization.apply_default_optimizations();
+  }
+  return true;
+}
+
 }  // namespace plumber

@@ -46,16 +46,30 @@ const Form* form_of_parallel(std::string_view op) {
   return found == kForms.end() ? nullptr : &*found;
 }
 
+// TensorFlow does not load an interleave with more calls than its cycle is long.
+void check_cycle(const Body& body, const NodeDef& node, std::int64_t calls) {
+  const OpTraits& traits = op_traits(node.op());
+  const int index = input_place(traits.cycle_input, data_inputs(node));
+  const auto cycle = index < 0 ? std::nullopt : integer_of(body.producer(node.input(index)));
+  if (traits.kind == Kind::kInterleave && cycle && *cycle > 0 && calls > *cycle)
+    refuse(fmt::format("{} calls are more than its cycle_length of {}", calls, *cycle),
+           fmt::format("give {} or fewer; another cycle_length changes the order", *cycle));
+}
+
 }  // namespace
 
 void set_parallelism(Rewriting& program, const Edit& edit) {
   const GraphIndex::Place place = function_node_of(program, edit.node);
   const std::int64_t calls = calls_of(edit);
-  const int index =
-      input_place(op_traits(place.node->op()).parallelism_input, data_inputs(*place.node));
+  const OpTraits& traits = op_traits(place.node->op());
+  const int index = input_place(traits.parallelism_input, data_inputs(*place.node));
   if (index < 0)
     refuse(fmt::format("{} has no number of parallel calls", place.node->op()),
            form_of_sequential(place.node->op()) ? "convert it to its parallel op first" : "");
+  if (traits.parallelism_input == traits.cycle_input)
+    refuse(fmt::format("the calls of {} are its cycle_length, which decides the order",
+                       place.node->op()));
+  check_cycle(*place.body, *place.node, calls);
   set_scalar(*place.body, *place.node, index, calls);
 }
 
@@ -71,6 +85,7 @@ void convert(Rewriting& program, const Edit& edit) {
   if (edit.to != form->parallel)
     refuse(fmt::format("{} cannot become '{}'", node->op(), edit.to),
            fmt::format("it can become {}", form->parallel));
+  check_cycle(*body, *node, calls);
   std::vector<std::int64_t> scalars = {calls};
   // Buffers of the interleave's workers: -1 is what Dataset.interleave(num_parallel_calls) writes.
   if (form->parallel == kBufferSizes) scalars = {-1, -1, calls};
@@ -79,6 +94,16 @@ void convert(Rewriting& program, const Edit& edit) {
   node->set_op(std::string(form->parallel));
   drop_attributes(*node, {"force_synchronous"});
   set_text(*node, "deterministic", "true");
+}
+
+void check_parallel_filter(Rewriting& program, const Edit& edit) {
+  if (edit.to != "ParallelFilterDataset") return;
+  const GraphIndex::Place place = program.graph.find(edit.node);
+  if (!place.node || place.node->op() != edit.to || place.body->is_function()) return;
+  if (has_default_rewrites(program))
+    refuse("TensorFlow runs a ParallelFilterDataset with its default rewrites off only",
+           "set experimental_optimization.apply_default_optimizations to false, or use "
+           "pass_through_filter");
 }
 
 void make_sequential(Rewriting& program, const Edit& edit) {
