@@ -82,7 +82,8 @@ def make_table(folder):
     random = generator("table")
     numbers = random.random((20000, 2))
     digits = random.integers(0, 9, 20000)
-    rows = [f"{a:.4f},{b:.4f},{c},{row % 2}" for row, ((a, b), c) in enumerate(zip(numbers, digits))]
+    rows = [f"{a:.4f},{b:.4f},{digit},{row % 2}"
+            for row, ((a, b), digit) in enumerate(zip(numbers, digits))]
     (folder / "table.csv").write_text("\n".join(["a,b,c,y", *rows]) + "\n", encoding="ascii")
 
 

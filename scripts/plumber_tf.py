@@ -79,7 +79,7 @@ class Error(Exception):
         self.message, self.hint = message, hint
 
 
-# ---- trace format ---------------------------------------------------------------------------------
+# ---- trace format -------------------------------------------------------------------------------
 # schemas/trace.proto without the messages that only the original's dialect uses. A test compares.
 _SCHEMA = {
     "MachineInfo": "1 int64 num_cores, 2 int64 memory_free, 3 int64 memory_total,"
@@ -205,9 +205,9 @@ def _umask():
     return mask
 
 
-# ---- element_spec as text -------------------------------------------------------------------------
+# ---- element_spec as text -----------------------------------------------------------------------
 # JSON, one object a node: {"tensor": {...}}, {"sparse": ...}, {"ragged": ...}, {"tuple": [...]},
-# {"dict": [[key, node], ...]}, {"dataset": ...}, {"optional": ...}, {"none": true}. No eval anywhere.
+# {"dict": [[key, node], ...]}, {"dataset": ...}, {"optional": ...}, {"none": true}. Never eval.
 
 def spec_to_text(spec):
     return json.dumps(_spec_to_json(spec), separators=(",", ":"))
@@ -261,7 +261,7 @@ def _spec_from_json(node):
     if "optional" in node:
         return tf.OptionalSpec(_spec_from_json(node["optional"]))
     if "none" in node:
-        return tf.data.Dataset.from_tensors(None).element_spec
+        return tf.data.Dataset.from_tensors((0, None)).element_spec[1]
     if "tuple" in node:
         items = [_spec_from_json(item) for item in node["tuple"]]
         if "name" in node:
@@ -282,7 +282,7 @@ def _shape_from_json(node):
     return tf.TensorShape(node["shape"]), tf.as_dtype(node["dtype"])
 
 
-# ---- programs -------------------------------------------------------------------------------------
+# ---- programs -----------------------------------------------------------------------------------
 # Where a program carries its element_spec: attributes that begin with "_" are free, and survive a
 # rewrite, so a rewritten program loads without a file beside it.
 SPEC_ATTRIBUTE = "_plumber_element_spec"
@@ -327,9 +327,10 @@ def check(dataset, name="program"):
                 f"{name}: it calls Python functions (numpy_function, py_function, from_generator),"
                 " which live in the process that made the program and cannot be loaded in another",
                 "build the original data set first in this process (the functions are found by the"
-                " order of their making), or apply the plan's Python lines to the source") from error
+                " order of their making), or apply the plan's Python lines to the source"
+            ) from error
         if "Single-threaded executor does not support" in str(error):
-            raise Error(f"{name}: a function with control flow cannot run inline: {text}") from error
+            raise Error(f"{name}: a function with control flow can't run inline: {text}") from error
         raise Error(f"{name}: fails at its first element: {text}") from error
 
 
@@ -425,7 +426,7 @@ def _file_size(name):
     return os.path.getsize(name) if os.path.isfile(name) else None
 
 
-# ---- the machine ----------------------------------------------------------------------------------
+# ---- the machine --------------------------------------------------------------------------------
 
 def machine_info():
     memory = _proc_table("/proc/meminfo")
@@ -508,7 +509,7 @@ def _number(text):
     return float(match.group()) if match else 0.0
 
 
-# ---- recording ------------------------------------------------------------------------------------
+# ---- recording ----------------------------------------------------------------------------------
 
 class _IteratorRecord:
     """What polling has seen of one iterator's model: its last state, and every node that died."""
@@ -602,13 +603,13 @@ class Recorder:
                 iterator = reference()
                 if iterator is not None:
                     self.poll_one(iterator, record)
-            self.now_ns, self.now_cpu_ns = time.time_ns(), time.process_time_ns()
 
     def poll_one(self, iterator, record):
         if self._finished:
             return
         with self._lock, contextlib.suppress(tf.errors.NotFoundError):  # made, nothing pulled yet
             record.update(tf.data.experimental.get_model_proto(iterator))
+            self.now_ns, self.now_cpu_ns = time.time_ns(), time.process_time_ns()
 
     def _run(self):
         began = time.monotonic()
@@ -742,7 +743,7 @@ class _PipelineThreads:
         return sum(cpu - self.first.get(task, 0.0) for task, cpu in self.last.items())
 
 
-# ---- calibration ----------------------------------------------------------------------------------
+# ---- calibration --------------------------------------------------------------------------------
 # What the analysis must know of the machine: the price of handing a function call to TensorFlow's
 # pool (dispatch), of a ParallelMap's call, and of an element over a prefetch. Micro pipelines whose
 # work is known give it: the same function dispatched and inline differ by the hand-off only.
@@ -752,14 +753,15 @@ class _PipelineThreads:
 _BOUNDS = {
     "dispatch_base_s": (2, 200), "dispatch_deep_s": (4, 600), "dispatch_tau_s": (5, 300),
     "dispatch_cpu_base_s": (2, 200), "dispatch_cpu_deep_s": (4, 600),
-    "node_overcount_s": (0.1, 40), "node_overcount_op_s": (0.01, 2), "parallel_overcount_s": (1, 120),
+    "node_overcount_s": (0.1, 40), "node_overcount_op_s": (0.01, 2),
+    "parallel_overcount_s": (1, 120),
     "parallel_wall_s": (4, 400), "parallel_inline_wall_s": (3, 400),
     "parallel_cpu_s": (2, 400), "parallel_inline_cpu_s": (2, 400),
     "handover_base_s": (0.2, 30), "handover_slope": (0.02, 1.5), "handover_max_s": (1, 80),
     "next_s": (2, 2000),
 }
 _CALIBRATION_BATCH = 256
-_HASH_BYTES_PER_S = 1e9  # about; the work itself is measured
+_HASH_BYTES_PER_S = 2e9  # about; the work itself is measured
 
 
 def calibrate(seconds=6.0, progress=None):
@@ -772,7 +774,7 @@ def calibrate(seconds=6.0, progress=None):
             runs[name].append(_measure(dataset, share, _CALIBRATION_BATCH))
             if progress is not None:
                 progress(time.monotonic())
-    constants = _constants({name: min(costs) for name, costs in runs.items()})
+    constants = _constants({name: _Cost(*map(min, zip(*costs))) for name, costs in runs.items()})
     result = MESSAGES["Calibration"](cores=cores_allowed())
     for name, value in constants.items():
         low, high = _BOUNDS[name]
@@ -852,17 +854,16 @@ def _node_time_s(model):
 
 
 def _constants(seen):
-    """The constants, in microseconds, from the costs of the cases."""
-    work = {w: max(0.1, seen[f"hash {w} inline"].wall - seen["source"].wall)
-            for w in (3, 10, 20, 40, 200)}
-    wait = {w: seen[f"hash {w} dispatched"].wall - seen[f"hash {w} inline"].wall
-            for w in (10, 40, 200)}
-    spin = {w: seen[f"hash {w} dispatched"].cpu - seen[f"hash {w} inline"].cpu
-            for w in (10, 40, 200)}
-    base = seen["few dispatched"].wall - seen["few inline"].wall
+    """The constants, in microseconds, from the costs of the cases. An inline chain is one thread
+    that never waits: its CPU is its time, undisturbed by other processes."""
+    inline = {w: seen[f"hash {w} inline"].cpu for w in (3, 10, 20, 40, 200)}
+    work = {w: max(0.1, cpu - seen["source"].cpu) for w, cpu in inline.items()}
+    wait = {w: seen[f"hash {w} dispatched"].wall - inline[w] for w in (10, 40, 200)}
+    spin = {w: seen[f"hash {w} dispatched"].cpu - inline[w] for w in (10, 40, 200)}
+    base = seen["few dispatched"].wall - seen["few inline"].cpu
     base_cpu = seen["few dispatched"].cpu - seen["few inline"].cpu
     deep = max(wait[200], wait[40], base)
-    over = {name: seen[name + " dispatched"].nodes - seen[name + " inline"].wall
+    over = {name: seen[name + " dispatched"].nodes - seen[name + " inline"].cpu
             for name in ("few", "many")}
     per_op = (over["many"] - over["few"]) / 19
     constants = {
@@ -887,7 +888,7 @@ def _growth_constant(base, deep, points):
 
 def _parallel_constants(seen):
     """Of two calls at a time: period = (work + wall of a call) / 2."""
-    work = max(0.1, seen["few inline"].wall - seen["source"].wall)
+    work = max(0.1, seen["few inline"].cpu - seen["source"].cpu)
     constants = {}
     for name, case in (("parallel", "few parallel"), ("parallel_inline", "few parallel inline")):
         constants[f"{name}_wall_s"] = 2 * seen[case].wall - work
@@ -968,7 +969,7 @@ def calibration_for(element_spec, again=False, progress=None):
     return calibration
 
 
-# ---- tracing --------------------------------------------------------------------------------------
+# ---- tracing ------------------------------------------------------------------------------------
 
 def _watched(dataset, recorder):
     """The same data set; each iterator it makes is shown to the recorder. The class of the object
@@ -1041,7 +1042,7 @@ def _prepare(dataset, mode):
 
 def _refuse(dataset):
     if not tf.executing_eagerly():
-        raise Error("TensorFlow is in graph mode: the model of an iterator can only be read eagerly",
+        raise Error("TensorFlow is in graph mode: an iterator's model can only be read eagerly",
                     "trace the input pipeline in a program of its own, without "
                     "tf.compat.v1.disable_eager_execution()")
     if isinstance(dataset, (tf.distribute.DistributedDataset, tf.distribute.DistributedIterator)):
@@ -1085,6 +1086,7 @@ class _Dumps:
 
     def __init__(self, recorder, path, every):
         self.recorder, self.path, self.count = recorder, os.fspath(path), 0
+        self._written_ns = -1
         self._stop = threading.Event()
         self._thread = None
         if every is None:
@@ -1100,6 +1102,9 @@ class _Dumps:
                 self._write()
 
     def _write(self):
+        if self.recorder.now_ns == self._written_ns:  # nothing seen since the last one
+            return
+        self._written_ns = self.recorder.now_ns
         data = self.recorder.snapshot().SerializeToString(deterministic=True)
         if self._thread is None:
             _write(self.path, data)
@@ -1143,23 +1148,28 @@ def _pull_epoch(iterator, end, progress):
     return count > 0
 
 
-# ---- one program in a process of its own ----------------------------------------------------------
+# ---- one program in a process of its own --------------------------------------------------------
 
 class Program:
     """A data set that runs in a child process: PIPELINE.py:function or a rewritten program.
 
     environment: variables of the child; functions_from: PIPELINE.py:function to build before a
     program with Python functions is loaded; rewrites: False switches the default rewrites off.
+    The child starts at once, what it says about the side is heard at the first request.
     """
 
     def __init__(self, side, arguments=(), *, environment=None, **how):
         self.side = side
-        request = {"side": side, "arguments": [list(pair) for pair in arguments], **how}
-        # -u and a pipe of its own: what the user's code prints must not mix with the answers.
+        self._again = functools.partial(Program, side, arguments, environment=environment, **how)
         self._process = subprocess.Popen(
             [sys.executable, os.path.abspath(__file__), "serve"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
-        self.facts = self._ask(request)
+        self._opened = False
+        self._send({"side": side, "arguments": [list(pair) for pair in arguments], **how})
+
+    def again(self):
+        """Another process of the same."""
+        return self._again()
 
     def digests(self, **limits):
         """See _digests: one list of component digests an element."""
@@ -1173,8 +1183,14 @@ class Program:
         count, elapsed, _ = self.pull(seconds=seconds)
         return count / elapsed
 
+    def open(self):
+        """Waits until the side is loaded."""
+        if not self._opened:
+            self._opened = True
+            self._answer()
+
     def close(self):
-        if self._process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
             self._process.wait(timeout=10)
@@ -1190,12 +1206,17 @@ class Program:
         self.close()
 
     def _ask(self, request):
-        try:
+        self.open()
+        self._send(request)
+        return self._answer()
+
+    def _send(self, request):
+        with contextlib.suppress(BrokenPipeError):  # reading the answer tells the end of it
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
+
+    def _answer(self):
+        line = self._process.stdout.readline()
         if not line:
             raise Error(f"{self.side}: its process ended (exit {self._process.wait()})")
         answer = json.loads(line)
@@ -1272,7 +1293,7 @@ def open_side(side, arguments=(), trace=None):
     return dataset
 
 
-# ---- comparing ------------------------------------------------------------------------------------
+# ---- comparing ----------------------------------------------------------------------------------
 
 def _digests(dataset, request):
     """Elements (or rows of one epoch) as lists of digests, one a component, with a time limit."""
@@ -1284,7 +1305,8 @@ def _digests(dataset, request):
         if len(found) >= limit or time.monotonic() > end:
             complete = False
             break
-        parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)]
+        parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
+                 if part is not None]
         if request.get("one_epoch"):
             found.append([[_digest(part) for part in row] for row in _rows(parts)])
         else:
@@ -1376,35 +1398,32 @@ def _counts(rows, components):
 
 
 def _first_difference(one, two):
+    if len(one) != len(two):
+        return f"different: {len(one)} elements against {len(two)}"
     for index, (a, b) in enumerate(zip(one, two)):
         if a != b:
             parts = [str(c) for c, (x, y) in enumerate(itertools.zip_longest(a, b)) if x != y]
             return f"different: element {index}, component {', '.join(parts)}"
-    return f"different: {len(one)} elements against {len(two)}"
+    return "equal"
 
 
-def same_elements(a, b, arguments=(), *, elements=256, epoch_elements=5000, seconds=60, **how):
-    """Judges whether two programs (PIPELINE.py:function or files) give the same elements.
-
-    Every run has a process of its own: seeds of shuffles and memory caches belong to a process.
-    """
-    def look(side, count):
-        with Program(side, arguments, **(how if not _is_source(side) else {})) as program:
-            found = program.digests(elements=count, seconds=seconds)
-            result = {"elements": found["digests"], "rows": None}
-            if look.rows:
-                epoch = program.digests(elements=epoch_elements, seconds=seconds, one_epoch=True)
-                result["rows"] = epoch["digests"] if epoch["complete"] else None
-            return result
-
-    look.rows = False
-    first = look(a, elements)
-    count = max(1, len(first["elements"]))
-    other = look(b, count)
+def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
+    """Judges whether two Programs give the same elements. Each has a process of its own, because
+    the seeds of shuffles and memory caches belong to a process."""
+    first = a.digests(elements=elements, seconds=seconds)["digests"]
+    count = max(1, len(first))
+    other = b.digests(elements=count, seconds=seconds)["digests"]
     if first == other:
-        return judge(first, first, other)
-    look.rows = True
-    return judge(look(a, count), look(a, count), look(b, count))
+        side = {"elements": first, "rows": None}
+        return judge(side, side, side)
+
+    def epoch(program, found):
+        rows = program.digests(elements=epoch_elements, seconds=seconds, one_epoch=True)
+        return {"elements": found, "rows": rows["digests"] if rows["complete"] else None}
+
+    with a.again() as again:
+        second = again.digests(elements=count, seconds=seconds)["digests"]
+        return judge(epoch(a, first), epoch(again, second), epoch(b, other))
 
 
 def _is_source(side):
@@ -1435,19 +1454,22 @@ def _command_compare(options):
         graph, _ = _read_graph(options.b)
         if python_functions(graph):
             how["functions_from"] = options.a
-    sameness = same_elements(options.a, options.b, options.arg, elements=options.elements, **how)
-    print(f"elements: {sameness.text}")
-    if options.rounds:
-        with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
+    rates = []
+    with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
+        sameness = same_elements(a, b, elements=options.elements)
+        print(f"elements: {sameness.text}")
+        if options.rounds:
             rates = rates_in_turn([a, b], options.rounds, options.seconds)
+    if rates:
         for name, side, values in zip("AB", (options.a, options.b), rates):
             print(f"rate {name}:   {spread(values)} /s  {side}")
         ratios = [y / x for x, y in zip(*rates)]
-        print(f"B / A:    {spread(ratios)}  ({options.rounds} rounds of {options.seconds:g} s in turn)")
+        print(f"B / A:    {spread(ratios)}  "
+              f"({options.rounds} rounds of {options.seconds:g} s in turn)")
     return 0 if sameness.verdict in SAME else EXIT_NO
 
 
-# ---- inline probe ---------------------------------------------------------------------------------
+# ---- inline probe -------------------------------------------------------------------------------
 # The same program with every function that can run inline doing so: nothing is handed over, so its
 # CPU an element is the sum of the work, which node times only estimate.
 
@@ -1495,7 +1517,7 @@ def _called(node):
         yield from (function.name for function in value.list.func)
 
 
-# ---- command line ---------------------------------------------------------------------------------
+# ---- command line -------------------------------------------------------------------------------
 
 def build(source, arguments=()):
     """The data set that PIPELINE.py:function returns, called with NAME=VALUE arguments."""
