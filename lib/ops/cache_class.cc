@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "ops/above.h"
 #include "ops/randomness.h"
 
 namespace plumber {
@@ -15,19 +14,7 @@ using fmt::format;
 constexpr const char* kFrozenOrder = "frozen-order";
 constexpr const char* kPyfuncCache = "pyfunc-cache";
 
-// Counts by file sizes carry rounding errors.
-constexpr double kEqual = 1e-6;
-
 bool is_known(const Cardinality& c) { return c.kind == Cardinality::Kind::kKnown; }
-
-// What stands between a node and the root. Of several consumers each has an iterator of its own:
-// what holds for one of them holds for the node, but a shuffle above must stand above all.
-struct Above {
-  bool reached = false;
-  std::optional<NodeId> cache;    // the nearest one
-  std::optional<NodeId> cutter;   // reads less than all of each epoch
-  std::optional<NodeId> shuffle;  // the nearest reshuffling one
-};
 
 class Judge {
  public:
@@ -35,12 +22,10 @@ class Judge {
       : p_(pipeline),
         elements_(elements),
         below_(randomness_below(pipeline)),
-        above_(pipeline.size()),
+        above_(what_stands_above(pipeline, elements)),
         endless_(pipeline.size()) {}
 
   PerNode<CacheVerdict> run() {
-    above_[p_.root].reached = true;
-    for (std::size_t i = p_.size(); i-- > 0;) look_up_from(static_cast<NodeId>(i));
     for (std::size_t i = 0; i < p_.size(); ++i) note_endless(static_cast<NodeId>(i));
     PerNode<CacheVerdict> verdicts(p_.size());
     for (std::size_t i = 0; i < p_.size(); ++i)
@@ -49,51 +34,6 @@ class Judge {
   }
 
  private:
-  // Hands what is above a node, and the node itself, on to its inputs.
-  void look_up_from(NodeId n) {
-    if (p_[n].outer || !above_[n].reached) return;
-    for (std::size_t k = 0; k < p_[n].inputs.size(); ++k) {
-      const NodeId input = p_[n].inputs[k];
-      Above seen = above_[n];
-      if (p_[n].kind == Kind::kCache) seen.cache = n;
-      if (reshuffles(p_[n])) seen.shuffle = n;
-      if (p_[n].kind == Kind::kRepeat || p_[n].kind == Kind::kShuffleRepeat) seen.cutter.reset();
-      if (cuts(n, k)) seen.cutter = n;
-      add(seen, above_[input]);
-    }
-  }
-
-  static void add(const Above& seen, Above& all) {
-    if (!all.reached) {
-      all = seen;
-      return;
-    }
-    if (!all.cache) all.cache = seen.cache;
-    if (!all.cutter) all.cutter = seen.cutter;
-    if (!seen.shuffle) all.shuffle.reset();
-  }
-
-  // True if the node does not read its k-th input to the end.
-  bool cuts(NodeId n, std::size_t k) const {
-    const Node& node = p_[n];
-    const Cardinality& input = elements_[node.inputs[k]];
-    switch (node.kind) {
-      case Kind::kTake:
-        if (node.count.value_or(0) < 0) return false;
-        return !is_known(input) || !node.count || input.elements > static_cast<double>(*node.count);
-      case Kind::kTakeWhile:
-        return true;
-      case Kind::kZip:
-        return !is_known(input) || input.elements > elements_[n].elements * (1 + kEqual);
-      case Kind::kMixture:
-        return node.stop_on_empty || k == 0;
-      case Kind::kOpaque:
-        return node.op.find("Rebatch") == std::string::npos;
-      default:
-        return false;
-    }
-  }
-
   CacheVerdict verdict(NodeId n) const {
     CacheVerdict v = classify(n);
     const std::string obstacle = why_not(n);
@@ -170,7 +110,7 @@ class Judge {
   const Pipeline& p_;
   const PerNode<Cardinality>& elements_;
   const PerNode<Randomness> below_;
-  PerNode<Above> above_;
+  const PerNode<Above> above_;
   PerNode<NodeId> endless_;  // the lowest endless node at or below
 };
 
