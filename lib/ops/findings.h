@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with the program or could be better, beyond its bottleneck: each finding with the
+// numbers of the trace behind it, the gain where the cost model can tell it, and the Python to
+// change.
+//
+//   augmentation-frozen    a cache keeps random values of its first epoch
+//   order-frozen           a cache keeps a shuffled order, and nothing shuffles above it
+//   cache-discarded        a cache that is not read to its end in each epoch is thrown away
+//   cache-of-names         a cache of file names saves nothing
+//   cache-producers-gone   the trace began after a cache was full: no costs below it
+//   shuffle-whole-epoch    a shuffle holds a whole epoch
+//   shuffle-after-growth   a shuffle of elements that were smaller further down
+//   prefetch-large         a prefetch holds a large part of the memory
+//   batch-of-batch, unbatch-of-batch, legacy-op, nested-parallel-reads    shapes that are seldom
+//   meant sequential-op          a sequential op binds, and parallel calls would help python-lock
+//   Python functions share one lock per-element-overhead   handing calls to threads takes most of
+//   the time: batch first prefetch-missing       the pipeline waits while the consumer works
+//   latency-bound-source   a reader waits rather than reads
+#pragma once
+
+#include <vector>
+
+#include "ops/analysis.h"
+#include "pipeline/pipeline.h"
+
+namespace plumber {
+
+/// Most gain first, then the gravest, then in the order above. Reads everything of the analysis but
+/// its findings.
+std::vector<Finding> findings(const Pipeline& pipeline, const Analysis& analysis);
+
+}  // namespace plumber

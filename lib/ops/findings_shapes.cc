@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/number_format.h"
+#include "ops/inspection.h"
+
+namespace plumber {
+namespace {
+
+using fmt::format;
+
+bool is_batch(Kind kind) { return kind == Kind::kBatch || kind == Kind::kMapBatch; }
+
+// The next node below that does more than hand elements on.
+std::optional<NodeId> next_below(const Pipeline& p, NodeId n, bool through_maps) {
+  while (p[n].inputs.size() == 1) {
+    n = p[n].inputs.front();
+    switch (p[n].kind) {
+      case Kind::kPass:
+      case Kind::kPrefetch:
+      case Kind::kWrapper:
+      case Kind::kRepeat:
+      case Kind::kTake:
+      case Kind::kSkip:
+      case Kind::kShuffle:
+        continue;
+      case Kind::kMap:
+        if (through_maps) continue;
+        return n;
+      default:
+        return n;
+    }
+  }
+  return std::nullopt;
+}
+
+void find_batches(const Inspection& look, NodeId n, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  const bool unbatches = p[n].kind == Kind::kUnbatch;
+  if (!is_batch(p[n].kind) && !unbatches) return;
+  const auto below = next_below(p, n, unbatches);
+  if (!below || !is_batch(p[*below].kind)) return;
+  if (unbatches) {
+    const double cost_s =
+        look.analysis.costs.nodes[n].work_s + look.analysis.costs.nodes[*below].work_s;
+    found.push_back(
+        {"unbatch-of-batch",
+         Severity::kHint,
+         {p[n].name, p[*below].name},
+         format("{} takes apart the batches of {}", said(p[n]), said(p[*below])),
+         format("both take {} of the time a root element takes", share_of_period(look, cost_s)),
+         std::nullopt,
+         "leave the batches as they are; .rebatch(n) for another size"});
+  } else {
+    found.push_back({"batch-of-batch",
+                     Severity::kWarning,
+                     {p[n].name, p[*below].name},
+                     format("{} makes batches of the batches of {}", said(p[n]), said(p[*below])),
+                     format("an element is [{}, {}, ...]", p[n].count.value_or(-1),
+                            p[*below].count.value_or(-1)),
+                     std::nullopt,
+                     format("leave out {}", written(p[n]))});
+  }
+}
+
+// Ops that TensorFlow keeps for old programs, sorted.
+constexpr std::array<std::string_view, 13> kLegacy{
+    "BatchDataset",
+    "CacheDataset",
+    "FilterByLastComponentDataset",
+    "MapAndBatchDataset",
+    "PaddedBatchDataset",
+    "ParallelInterleaveDataset",
+    "ParallelInterleaveDatasetV2",
+    "ParallelInterleaveDatasetV3",
+    "ParallelMapDataset",
+    "ParseExampleDataset",
+    "ShuffleAndRepeatDataset",
+    "ShuffleDataset",
+    "ShuffleDatasetV2",
+};
+
+void find_legacy(const Inspection& look, std::vector<Finding>& found) {
+  Finding finding{"legacy-op",
+                  Severity::kHint,
+                  {},
+                  "",
+                  "",
+                  std::nullopt,
+                  "write the program out again with a current TensorFlow"};
+  std::vector<std::string_view> ops;
+  for (const Node& node : look.pipeline.nodes) {
+    if (!std::ranges::binary_search(kLegacy, node.op) && !node.op.starts_with("Experimental"))
+      continue;
+    finding.nodes.push_back(node.name);
+    if (std::ranges::find(ops, node.op) == ops.end()) ops.push_back(node.op);
+  }
+  if (ops.empty()) return;
+  std::string list;
+  for (const std::string_view op : ops) list += (list.empty() ? "" : ", ") + std::string(op);
+  finding.text =
+      "the program uses ops that TensorFlow keeps for old programs only: it may optimise less, and "
+      "plumber too";
+  finding.evidence = list;
+  found.push_back(std::move(finding));
+}
+
+void find_nested_reads(const Inspection& look, NodeId n, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  if (!p[n].outer || p[n].threading != Threading::kParallelInterleave) return;
+  const NodeId outer = *p[n].outer;
+  if (p[outer].threading != Threading::kParallelInterleave) return;
+  found.push_back(
+      {"nested-parallel-reads",
+       Severity::kHint,
+       {p[outer].name, p[n].name},
+       format("{} reads in parallel inside {}, which does so too: one of them is enough",
+              said(p[n]), said(p[outer])),
+       format("{} open files in each of {}", p[n].cycle_length.value_or(1),
+              p[outer].cycle_length.value_or(1)),
+       std::nullopt,
+       "leave out num_parallel_reads inside .interleave()"});
+}
+
+}  // namespace
+
+void find_odd_shapes(const Inspection& look, std::vector<Finding>& found) {
+  for (std::size_t i = 0; i < look.pipeline.size(); ++i) {
+    find_batches(look, static_cast<NodeId>(i), found);
+    find_nested_reads(look, static_cast<NodeId>(i), found);
+  }
+  find_legacy(look, found);
+}
+
+}  // namespace plumber

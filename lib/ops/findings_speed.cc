@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+#include "ops/inspection.h"
+
+namespace plumber {
+namespace {
+
+using fmt::format;
+
+constexpr double kMostlyHandOff = 0.5;
+constexpr double kWaits = 3;  // wall over CPU of a reader
+
+// Ops with a parallel form of their own.
+const char* parallel_argument(const Node& node) {
+  if (node.op == "MapDataset" || node.op == "FilterDataset") return "num_parallel_calls";
+  if (node.op == "InterleaveDataset") return "cycle_length=N, num_parallel_calls";
+  return node.op == "BatchDatasetV2" ? "num_parallel_calls" : nullptr;
+}
+
+bool may_run_in_parallel(const Node& node) {
+  if (!parallel_argument(node)) return false;
+  return !node.function ||
+         (node.function->facts.stateful.empty() && node.function->facts.python.empty());
+}
+
+std::string with_argument(const Node& node, const std::string& argument) {
+  std::string call = written(node);
+  if (call.ends_with(")")) call.pop_back();
+  return call + (call.ends_with("(") ? "" : ", ") + argument + ")";
+}
+
+// The sequential op with the largest share of the binding thread.
+void find_sequential(const Inspection& look, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  if (look.now.bounds.empty() || look.now.bounds.front().kind != BoundKind::kThread) return;
+  const double calls = std::max(1.0, std::floor(look.machine.cores));
+  for (const NodeId n : look.now.bounds.front().nodes) {
+    const Mode mode = look.analysis.setting[n].mode;
+    if (p[n].outer || mode == Mode::kParallel || !may_run_in_parallel(p[n]) || calls < 2) continue;
+    Setting changed = look.analysis.setting;
+    changed[n].mode = Mode::kParallel;
+    changed[n].parallelism = calls;
+    const auto gain = gain_per_s(look, changed);
+    if (!gain) continue;
+    const double work_s = look.analysis.costs.nodes[n].work_s;
+    found.push_back(
+        {"sequential-op",
+         Severity::kHint,
+         {p[n].name},
+         format("{} runs one call at a time on the thread that limits the rate", said(p[n])),
+         format("{} of work a root element, {} of its period", format_seconds(work_s),
+                share_of_period(look, work_s)),
+         gain,
+         with_argument(p[n], format("{}={:.0f}", parallel_argument(p[n]), calls))});
+    return;
+  }
+}
+
+void find_python(const Inspection& look, std::vector<Finding>& found) {
+  const auto lock = std::ranges::find(look.now.bounds, BoundKind::kPythonLock, &Bound::kind);
+  if (lock == look.now.bounds.end() || lock->nodes.empty()) return;
+  const double held_s = 1 / lock->bound_per_s;
+  if (held_s < 0.2 * look.now.period_s) return;
+  std::vector<std::string> nodes;
+  for (const NodeId n : lock->nodes) nodes.push_back(look.pipeline[n].name);
+  found.push_back({"python-lock", Severity::kWarning, std::move(nodes),
+                   "Python functions run one at a time under Python's lock: num_parallel_calls "
+                   "cannot help them, nor more cores",
+                   format("{} under the lock a root element: at most {}", format_seconds(held_s),
+                          format_rate(lock->bound_per_s)),
+                   std::nullopt,
+                   "write the function in TensorFlow ops, or prepare its results once in files"});
+}
+
+bool can_be_inline(const Node& node) {
+  return node.kind == Kind::kMap && node.function && node.function->facts.control_flow.empty();
+}
+
+void find_overhead(const Inspection& look, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  if (!(look.now.period_s > 0) || look.now.dispatch_s < kMostlyHandOff * look.now.period_s) return;
+  Finding finding{"per-element-overhead",
+                  Severity::kWarning,
+                  {},
+                  "",
+                  "",
+                  std::nullopt,
+                  ".batch(N) before .map(f), with f for whole batches"};
+  Setting changed = look.analysis.setting;
+  double calls = 0;
+  for (const NodeId n : look.now.bounds.front().nodes) {
+    if (look.analysis.costs.nodes[n].calls <= 0 || changed[n].mode == Mode::kInline) continue;
+    finding.nodes.push_back(p[n].name);
+    calls += look.analysis.costs.nodes[n].calls;
+    if (can_be_inline(p[n])) changed[n].mode = Mode::kInline;
+  }
+  finding.text =
+      "elements are so small that handing each call to another thread takes most of the time: work "
+      "on batches, or inline the functions";
+  finding.evidence = format("{} calls a root element, {} of its period is hand-off",
+                            format_count(calls), share_of_period(look, look.now.dispatch_s));
+  finding.gain_per_s = gain_per_s(look, changed);
+  found.push_back(std::move(finding));
+}
+
+void find_no_prefetch(const Inspection& look, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  NodeId root = p.root;
+  while (p[root].kind == Kind::kWrapper && !p[root].inputs.empty()) root = p[root].inputs.front();
+  if (is_boundary(p[root], look.analysis.setting[root])) return;
+  Setting changed = look.analysis.setting;
+  changed[root].prefetch_above = true;
+  const auto gain = gain_per_s(look, changed);
+  if (!gain && look.now.period_s > 0) return;
+  found.push_back({"prefetch-missing",
+                   Severity::kHint,
+                   {p[root].name},
+                   format("{} is the last node and works on the consumer's thread: while one "
+                          "works, the other waits",
+                          said(p[root])),
+                   look.now.period_s > 0 ? format("the consumer takes {} of {} a root element",
+                                                  format_seconds(look.analysis.costs.think_time_s),
+                                                  format_seconds(look.now.period_s))
+                                         : "no prefetch at the root",
+                   gain,
+                   ".prefetch(2) at the end"});
+}
+
+// Dialect opstats only: there wall time and CPU of a reader are known apart.
+void find_waiting_readers(const Inspection& look, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  if (p.dialect != Dialect::kOpstats || look.now.bounds.empty()) return;
+  const auto& binding = look.now.bounds.front().nodes;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    const NodeAnalysis& node = look.analysis.nodes[n];
+    if (p[n].kind != Kind::kFileSource || node.below_cache || !node.cpu_s_per_element) continue;
+    const bool binds = std::ranges::find(binding, n) != binding.end();
+    if (!binds || node.service_s < kWaits * *node.cpu_s_per_element) continue;
+    found.push_back({"latency-bound-source",
+                     Severity::kWarning,
+                     {p[n].name},
+                     format("{} waits for its files rather than reads them: more files open at "
+                            "once would hide that",
+                            said(p[n])),
+                     format("{} a record, of which {} on a core", format_seconds(node.service_s),
+                            format_seconds(*node.cpu_s_per_element)),
+                     std::nullopt,
+                     ".interleave(..., cycle_length=4*N, num_parallel_calls=4*N)"});
+  }
+}
+
+}  // namespace
+
+void find_slow_parts(const Inspection& look, std::vector<Finding>& found) {
+  if (!look.now.bounds.empty()) {
+    find_sequential(look, found);
+    find_python(look, found);
+    find_overhead(look, found);
+    find_waiting_readers(look, found);
+  }
+  find_no_prefetch(look, found);
+}
+
+}  // namespace plumber

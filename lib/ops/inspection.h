@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the searches for findings look at, and the searches (findings.h lists what they find).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/above.h"
+#include "ops/analysis.h"
+#include "ops/randomness.h"
+#include "pipeline/pipeline.h"
+
+namespace plumber {
+
+struct Inspection {
+  const Pipeline& pipeline;
+  const Analysis& analysis;
+  Machine machine;
+  Evaluation now;             // as traced; period 0 without counters
+  PerNode<Randomness> below;  // existing caches looked through
+  PerNode<Above> above;
+  PerNode<double> held_bytes;  // by the ledger
+};
+
+Inspection inspect(const Pipeline& pipeline, const Analysis& analysis);
+
+/// What another setting would bring, in root elements per second; nullopt if that is not known or
+/// less than 2 %.
+std::optional<double> gain_per_s(const Inspection& look, const Setting& changed);
+
+/// "42 %": a part of the period, of which there must be one.
+std::string share_of_period(const Inspection& look, double part_s);
+
+/// How the user wrote the node: ".map(_parse)".
+std::string written(const Node& node);
+
+void find_cache_faults(const Inspection& look, std::vector<Finding>& found);
+void find_large_buffers(const Inspection& look, std::vector<Finding>& found);
+void find_odd_shapes(const Inspection& look, std::vector<Finding>& found);
+void find_slow_parts(const Inspection& look, std::vector<Finding>& found);
+
+}  // namespace plumber
