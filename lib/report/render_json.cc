@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/render.h"
@@ -8,6 +9,8 @@ namespace plumber {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kWidth = 100;
 
 // Numbers stand in the tree as doubles and are written by exact(): the library would write the 17
 // digits of a rounded double now and then, and 3.0 for 3.
@@ -73,16 +76,27 @@ std::string in_one_line(const Json& json) {
   return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
-// What fits in a line stands in one; the trees here are a few levels deep.
+bool is_plain(const Json& json) {
+  return std::none_of(json.begin(), json.end(), [](const Json& m) { return m.is_structured(); }) &&
+         !json.is_object();
+}
+
+// What fits in a line stands in one; else plain members fill lines, and others have one of their
+// own. The trees here are a few levels deep.
 std::string pretty(const Json& json, std::size_t indent) {
-  std::string line = in_one_line(json);
-  if (!json.is_structured() || indent + line.size() <= 100) return line;
+  const std::string whole = in_one_line(json);
+  if (!json.is_structured() || indent + whole.size() <= kWidth) return whole;
   const std::string margin(indent + 2, ' ');
   std::string text;
+  std::size_t column = kWidth;  // where the last line ends; kWidth: it is closed
   for (const auto& [key, member] : json.items()) {
-    text += (text.empty() ? "\n" : ",\n") + margin;
-    if (json.is_object()) text += quoted(key) + ": ";
-    text += pretty(member, indent + 2);
+    const std::string name = json.is_object() ? quoted(key) + ": " : "";
+    const std::string piece = name + pretty(member, indent + 2);
+    const bool fills = json.is_object() && is_plain(member);
+    const bool same_line = fills && column + piece.size() + 2 < kWidth;
+    text += text.empty() ? "\n" : same_line ? ", " : ",\n";
+    text += (same_line ? "" : margin) + piece;
+    column = !fills ? kWidth : (same_line ? column + 2 : margin.size()) + piece.size();
   }
   text += "\n" + std::string(indent, ' ');
   return json.is_object() ? "{" + text + "}" : "[" + text + "]";
