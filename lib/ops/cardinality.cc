@@ -291,7 +291,8 @@ PerNode<Cardinality> elements_per_epoch(const Pipeline& pipeline,
 }
 
 std::optional<double> materialized_bytes(const Cardinality& elements, double bytes_per_element) {
-  if (!is_known(elements)) return std::nullopt;
+  const bool bytes_known = bytes_per_element > 0 || elements.elements == 0;
+  if (!is_known(elements) || !bytes_known) return std::nullopt;
   return elements.elements * bytes_per_element;
 }
 

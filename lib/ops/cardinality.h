@@ -19,7 +19,8 @@ namespace plumber {
 PerNode<Cardinality> elements_per_epoch(const Pipeline& pipeline,
                                         const PerNode<double>& visit_ratios);
 
-/// M_i = n_i b_i: bytes of one epoch; nullopt where n_i is not a known number.
+/// M_i = n_i b_i: bytes of one epoch; nullopt where n_i is not a known number or b_i was
+/// not counted.
 std::optional<double> materialized_bytes(const Cardinality& elements, double bytes_per_element);
 
 }  // namespace plumber

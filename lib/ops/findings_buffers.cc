@@ -79,7 +79,7 @@ void find_shuffle(const Inspection& look, NodeId n, std::vector<Finding>& found)
         {"shuffle-after-growth",
          severity,
          {p[n].name, p[*small].name},
-         format("{} holds elements of {}; above {} they have {}", said(p[n]), format_bytes(b),
+         format("{} holds elements of {}; right above {} they are {}", said(p[n]), format_bytes(b),
                 said(p[*small]), format_bytes(smaller)),
          format("{} now, {} there", of_memory(look, bytes), format_bytes(bytes / b * smaller)),
          std::nullopt,

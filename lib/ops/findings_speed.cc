@@ -77,8 +77,11 @@ void find_python(const Inspection& look, std::vector<Finding>& found) {
                    "write the function in TensorFlow ops, or prepare its results once in files"});
 }
 
+// Control flow is refused by TensorFlow's inline executor; kernels that shard lose more than they
+// gain.
 bool can_be_inline(const Node& node) {
-  return node.kind == Kind::kMap && node.function && node.function->facts.control_flow.empty();
+  return node.kind == Kind::kMap && node.function && node.function->facts.control_flow.empty() &&
+         node.function->facts.sharding.empty();
 }
 
 void find_overhead(const Inspection& look, std::vector<Finding>& found) {

@@ -161,4 +161,5 @@ TEST_CASE("a function that repeats its data set for ever never ends") {
 TEST_CASE("materialised bytes are elements times bytes") {
   CHECK(materialized_bytes({Cardinality::Kind::kKnown, 50}, 4) == 200.0);
   CHECK(!materialized_bytes({Cardinality::Kind::kInfinite, 0}, 4));
+  CHECK(!materialized_bytes({Cardinality::Kind::kKnown, 50}, 0));  // no element was counted
 }

@@ -148,10 +148,11 @@ TEST_CASE("finding: a shuffle of large elements that holds the whole epoch") {
       "hint: mix (ShuffleDatasetV3) holds the whole epoch, and twice that while one epoch follows "
       "another [buffer 5000 for 1000 elements an epoch: 1000 MiB] .shuffle(N) with a smaller N, or "
       "below what makes elements large\n");
-  CHECK(finding(p, "shuffle-after-growth") ==
-        "hint: mix (ShuffleDatasetV3) holds elements of 1 MiB; above range (RangeDataset) they "
-        "have 1 "
-        "KiB [1000 MiB now, 1000 KiB there] .shuffle(5000) right after range (RangeDataset)\n");
+  CHECK(
+      finding(p, "shuffle-after-growth") ==
+      "hint: mix (ShuffleDatasetV3) holds elements of 1 MiB; right above range (RangeDataset) they "
+      "are 1 KiB [1000 MiB now, 1000 KiB there] .shuffle(5000) right after range "
+      "(RangeDataset)\n");
 }
 
 TEST_CASE("finding: batches of batches, and batches taken apart") {
