@@ -170,6 +170,9 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
     set_trust(window, d, a);
   }
   a.memory = memory_ledger(pipeline, a);
+  const PerNode<double> held = held_bytes(pipeline, a.memory);
+  for (std::size_t i = 0; i < pipeline.size(); ++i)
+    a.nodes[static_cast<NodeId>(i)].held_bytes = held[static_cast<NodeId>(i)];
   a.findings = findings(pipeline, a);
   warn(pipeline, window, a);
   return a;
