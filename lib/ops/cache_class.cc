@@ -49,7 +49,8 @@ class Judge {
     const Randomness& below = below_[n];
     if (below.content)
       return {CacheClass::kContent, false,
-              changes(*below.content, "its first values would stay for ever"), "", false};
+              changes(*below.content, "with a cache, later epochs would repeat the first"), "",
+              false};
     if (below.python)
       return {CacheClass::kContent, false,
               changes(*below.python, "may return something else each time"), kPyfuncCache, true};

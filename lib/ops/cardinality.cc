@@ -62,12 +62,11 @@ class Passes {
   }
 
   Cardinality from_program(NodeId n) const {
-    const Node& node = p_[n];
-    switch (node.kind) {
+    switch (p_[n].kind) {
       case Kind::kFileSource:
         return from_files(n, n);
       case Kind::kMemorySource:
-        return memory_source(node);
+        return memory_source(p_[n]);
       case Kind::kMap:
       case Kind::kPrefetch:
       case Kind::kShuffle:
@@ -76,6 +75,24 @@ class Passes {
       case Kind::kWrapper:
       case Kind::kSink:
         return input(n);
+      case Kind::kFlatMap:
+      case Kind::kInterleave:
+        return from_inner(n);
+      case Kind::kZip:
+        return shortest(p_[n].inputs);
+      case Kind::kConcatenate:
+        return sum(p_[n].inputs);
+      case Kind::kMixture:
+        return mixture(n);
+      default:
+        return by_count(n);
+    }
+  }
+
+  // Ops with a number in the program; without it, and for all others, by measured ratios.
+  Cardinality by_count(NodeId n) const {
+    const Node& node = p_[n];
+    switch (node.kind) {
       case Kind::kPass:
         return node.count && *node.count != -2 ? asserted(*node.count) : input(n);
       case Kind::kRepeat:
@@ -86,42 +103,29 @@ class Passes {
       case Kind::kSkip:
         return skipped(input(n), node.count);
       case Kind::kShard:
-        if (!node.count || *node.count < 1) return kUnknown;
-        return rounded(input(n), static_cast<double>(*node.count), false);
       case Kind::kBatch:
       case Kind::kMapBatch:
         if (!node.count || *node.count < 1) return by_input(n);
         return rounded(input(n), static_cast<double>(*node.count), node.drop_remainder);
-      case Kind::kFlatMap:
-      case Kind::kInterleave:
-        return from_inner(n);
-      case Kind::kZip:
-        return shortest(node.inputs);
-      case Kind::kConcatenate:
-        return sum(node.inputs);
-      case Kind::kMixture:
-        return mixture(n);
-      case Kind::kFilter:
-      case Kind::kUnbatch:
-      case Kind::kWindow:
-      case Kind::kGroup:
-      case Kind::kTakeWhile:
-      case Kind::kOpaque:
+      default:
         return by_input(n);
     }
-    return kUnknown;
   }
 
   Cardinality input(NodeId n) const {
     return p_[n].inputs.empty() ? kUnknown : elements_[p_[n].inputs.front()];
   }
 
-  // n_i = n_of * V_i / V_of.
+  // n_i = n_of * V_i / V_of, where both were counted.
   Cardinality by_visits(NodeId n, NodeId of) const {
     const Cardinality& base = elements_[of];
     if (!is_known(base)) return base;
-    if (!(visits_[of] > 0) || !(visits_[n] > 0)) return kUnknown;
-    return known(base.elements * visits_[n] / visits_[of]);
+    return was_counted(n) && was_counted(of) ? known(base.elements * visits_[n] / visits_[of])
+                                             : kUnknown;
+  }
+
+  bool was_counted(NodeId n) const {
+    return !p_.dumps.empty() && counters(n)->elements > 0 && visits_[n] > 0;
   }
 
   Cardinality by_input(NodeId n) const {
@@ -212,8 +216,9 @@ class Passes {
   Cardinality by_share(NodeId mixture, NodeId input) const {
     const Cardinality& c = elements_[input];
     if (!is_known(c)) return c;
-    if (!(visits_[mixture] > 0) || !(visits_[input] > 0)) return kUnknown;
-    return known(c.elements * visits_[mixture] / visits_[input]);
+    return was_counted(mixture) && was_counted(input)
+               ? known(c.elements * visits_[mixture] / visits_[input])
+               : kUnknown;
   }
 
   Cardinality from_inner(NodeId n) const {

@@ -195,9 +195,11 @@ void strip_number(std::string_view& text) {
 }
 
 // Names of transformations as TensorFlow puts them before the function's own, longer ones first.
-constexpr std::array<std::string_view, 16> kTransformations{
+constexpr std::array<std::string_view, 18> kTransformations{
     "tf_data_experimental_parallel_interleave_",
     "tf_data_experimental_group_by_reducer_",
+    "Dataset_snapshot()_reader_fu_",
+    "Dataset_snapshot()_shard_fu_",
     "tf_data_experimental_map_and_batch_",
     "Dataset_group_by_window_",
     "Dataset_from_generator_",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/node_attributes.h"
 
+#include <limits>
+
 namespace plumber {
 namespace {
 
@@ -45,6 +47,7 @@ std::optional<std::int64_t> range_length(const GraphScope& scope, const NodeDef&
   const double length = (static_cast<double>(*stop) - static_cast<double>(*start)) /
                         static_cast<double>(*step);
   if (!(length > 0)) return 0;
+  if (length >= 0x1p63) return std::numeric_limits<std::int64_t>::max();  // enumerate()
   const auto whole = static_cast<std::int64_t>(length);
   return static_cast<double>(whole) < length ? whole + 1 : whole;
 }

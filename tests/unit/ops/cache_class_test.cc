@@ -53,7 +53,7 @@ TEST_CASE("exact up to the first random function, content from there on") {
   const std::string crop =
       "content, no: crop (MapDataset) calls RandomUniform in its function '_crop': its first "
       "values "
-      "would stay for ever";
+      "later epochs would repeat the first";
   CHECK(judged(p, "crop") == crop);
   CHECK(judged(p, "shuffle") == crop);
   CHECK(judged(p, "batch") == "content, no: forever (RepeatDataset) makes it endless");
@@ -113,7 +113,8 @@ TEST_CASE("what chooses by a changing order changes the content") {
   b.add("shard", "ShardDataset", {"low"}).count(2);
   CHECK(judged(b.build(), "shard") ==
         "content, no: shard (ShardDataset) chooses elements by an order that changes, as low "
-        "(ShuffleDatasetV3) reshuffles in each epoch: its first values would stay for ever");
+        "(ShuffleDatasetV3) reshuffles in each epoch: with a cache, later epochs would repeat the "
+        "first");
 }
 
 TEST_CASE("a cache makes what lies below it exact, and covers it") {
@@ -184,7 +185,7 @@ TEST_CASE("reads of variables are exact unless the program writes one") {
   CHECK(program(false) == "exact, legal: nothing below it changes from epoch to epoch");
   CHECK(program(true) ==
         "content, no: scale (MapDataset) calls ReadVariableOp in its function '_scale' while the "
-        "program writes variables or tables: its first values would stay for ever");
+        "program writes variables or tables: with a cache, later epochs would repeat the first");
 }
 
 TEST_CASE("a mixture by chance changes the order, and the content if it stops early") {
