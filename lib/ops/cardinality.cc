@@ -40,6 +40,8 @@ class Passes {
       const auto n = static_cast<NodeId>(i);
       if (p_[n].outer) elements_[n] = by_visits(n, *p_[n].outer);
     }
+    for (Cardinality& c : elements_)
+      c.elements = std::round(c.elements);  // there is no half of one
     return std::move(elements_);
   }
 

@@ -51,8 +51,7 @@ TEST_CASE("exact up to the first random function, content from there on") {
   const Pipeline p = training().build();
   CHECK(judged(p, "decode") == "exact, legal: nothing below it changes from epoch to epoch");
   const std::string crop =
-      "content, no: crop (MapDataset) calls RandomUniform in its function '_crop': its first "
-      "values "
+      "content, no: crop (MapDataset) calls RandomUniform in its function '_crop': with a cache, "
       "later epochs would repeat the first";
   CHECK(judged(p, "crop") == crop);
   CHECK(judged(p, "shuffle") == crop);
