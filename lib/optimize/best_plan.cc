@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/best_plan.h"
+
+#include <algorithm>
+
+#include "lp/linear_program.h"
+#include "optimize/ledger.h"
+#include "optimize/predicted.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kCachePays = 0.02;
+// A cache that narrows the distribution of the order must bring more than a measurement's noise.
+constexpr double kOrderCachePays = 0.10;
+
+/// How much the new caches of a plan must bring; 0 if it has none.
+double must_bring(const Problem& problem, const Settled& settled) {
+  double share = 0;
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (!settled.setting[id].cached || problem.stock[id].cached) continue;
+    const bool exact = problem.analysis->nodes[id].cache.cache_class == CacheClass::kExact;
+    share = std::max(share, exact ? kCachePays : kOrderCachePays);
+  }
+  return share;
+}
+
+Choices without_caches(Choices choices) {
+  for (NodeChoices& node : choices.nodes) node.cache_bytes.reset();
+  return choices;
+}
+
+struct Finished {
+  SearchResult found;
+  Settled settled;
+};
+
+Finished finish(const Problem& problem, const Choices& choices, const SearchOptions& options) {
+  Finished finished;
+  finished.found = search(problem, choices, options);
+  finished.settled =
+      settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
+  settle_first_epoch(problem, choices, finished.settled);
+  return finished;
+}
+
+}  // namespace
+
+double rate_of(const Problem& problem, const Settled& settled) {
+  const double later_s = evaluate(problem, settled.setting).period_s;
+  if (!problem.options->epochs) return later_s > 0 ? 1 / later_s : 0;
+  const double first_s = evaluate(problem, unfilled(problem, settled.setting)).period_s;
+  return mean_rate_per_s(first_s, later_s, *problem.options->epochs);
+}
+
+BestPlan best_plan(const Problem& problem, double period_s) {
+  const double budget = problem.options->limits.memory_bytes;
+  const double spare = budget - stock_memory_bytes(problem);
+  BestPlan best;
+  best.over_budget = spare < 0;
+  best.choices = find_choices(problem, spare);
+  SearchOptions options;
+  options.memory_bytes = budget - fixed_memory_bytes(problem, best.choices);
+  if (best.over_budget) options.memory_bytes = kInfinity;  // nothing is added, nothing to count
+  options.period_s = period_s;
+  options.memory_first = period_s > 0;
+
+  Finished plan = finish(problem, best.choices, options);
+  best.without_cache_period_s = evaluate(problem, plan.settled.setting).period_s;
+  if (const double share = must_bring(problem, plan.settled); share > 0) {
+    Finished plain = finish(problem, without_caches(best.choices), options);
+    best.without_cache_period_s = evaluate(problem, plain.settled.setting).period_s;
+    const double with = rate_of(problem, plan.settled);
+    const double without = rate_of(problem, plain.settled);
+    const bool reached = period_s > 0 && best.without_cache_period_s <= period_s;
+    if (reached || with < without * (1 + share)) plan = std::move(plain);
+  }
+  if (best.over_budget) shrink(problem, plan.settled);
+  if (plan.settled.any_edit) fix_autotune(problem, plan.settled);
+  best.found = std::move(plan.found);
+  best.settled = std::move(plan.settled);
+  return best;
+}
+
+}  // namespace plumber

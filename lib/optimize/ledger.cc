@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/memory_ledger.h"
+#include "optimize/programme_input.h"
+
+namespace plumber {
+namespace {
+
+double element_bytes(const Problem& problem, NodeId id) {
+  return problem.analysis->nodes[id].bytes_per_element;
+}
+
+/// A number of calls in the program that an edit can set.
+bool sets_calls(const Problem& problem, NodeId id) {
+  const auto changes = mode_changes(problem.node(id).op);
+  return !changes.empty() && changes.front().edit == EditKind::kSetParallelism;
+}
+
+Memory ledger_of(const Problem& problem, const Setting& setting) {
+  return memory_ledger(*problem.pipeline, problem.analysis->nodes, setting);
+}
+
+void resize_buffers(const Problem& problem, const Settled& settled,
+                    std::vector<MemoryItem>& items) {
+  for (MemoryItem& item : items) {
+    const auto found = problem.by_name.find(item.node);
+    if (found == problem.by_name.end() || settled.buffers[found->second] == 0) continue;
+    item.bytes = settled.buffers[found->second] * element_bytes(problem, found->second);
+  }
+}
+
+void add_inserted(const Problem& problem, const Settled& settled,
+                  std::vector<MemoryItem>& items) {
+  const double period_s = evaluate(problem, settled.setting).period_s;
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const NodeSetting& setting = settled.setting[id];
+    const std::string& name = problem.node(id).name;
+    if (setting.prefetch_above) {
+      const double elements = prefetch_size(problem, id, period_s);
+      items.push_back({name, "prefetch", elements * element_bytes(problem, id)});
+    }
+    if (setting.cached && problem.node(id).kind != Kind::kCache) {
+      items.push_back({name, "cache", problem.analysis->nodes[id].materialized_bytes.value_or(0)});
+    }
+  }
+}
+
+}  // namespace
+
+double stock_memory_bytes(const Problem& problem) {
+  return ledger_of(problem, problem.stock).held_bytes;
+}
+
+// The formulas of ops/memory_ledger.h for a single node: a search asks for thousands of them.
+double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& setting) {
+  const Node& node = problem.node(id);
+  if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
+  const double calls = std::max(1.0, setting.parallelism);
+  switch (node.kind) {
+    case Kind::kInterleave: return 0;  // its buffers do not depend on the calls
+    case Kind::kMapBatch: {
+      const auto batch = static_cast<double>(std::max<std::int64_t>(1, node.count.value_or(1)));
+      return (std::ceil(calls / batch) + 1) * element_bytes(problem, id);
+    }
+    default: return calls * element_bytes(problem, id);
+  }
+}
+
+double fixed_memory_bytes(const Problem& problem, const Choices& choices) {
+  double total = stock_memory_bytes(problem);
+  for (std::size_t i = 0; i < choices.nodes.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const bool below_cache = problem.analysis->nodes[id].below_cache;
+    if (choices.nodes[id].modes.size() < 2 || below_cache) continue;
+    total -= in_flight_bytes(problem, id, problem.stock[id]);
+  }
+  return total;
+}
+
+PlannedMemory planned_memory(const Problem& problem, const Settled& settled) {
+  PlannedMemory memory;
+  memory.budget_bytes = problem.options->limits.memory_bytes;
+  memory.items = ledger_of(problem, settled.setting).items;
+  resize_buffers(problem, settled, memory.items);
+  add_inserted(problem, settled, memory.items);
+  std::erase_if(memory.items, [](const MemoryItem& item) { return item.bytes <= 0; });
+  std::stable_sort(memory.items.begin(), memory.items.end(),
+                   [](const MemoryItem& a, const MemoryItem& b) { return a.bytes > b.bytes; });
+  for (const MemoryItem& item : memory.items) memory.planned_bytes += item.bytes;
+  return memory;
+}
+
+void shrink(const Problem& problem, Settled& settled) {
+  const double budget = problem.options->limits.memory_bytes;
+  std::vector<NodeId> buffers, calls;
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (problem.node(id).outer) continue;
+    if (problem.node(id).kind == Kind::kPrefetch) buffers.push_back(id);
+    if (sets_calls(problem, id)) calls.push_back(id);
+  }
+  const auto larger = [&](NodeId a, NodeId b) {
+    return element_bytes(problem, a) > element_bytes(problem, b);
+  };
+  std::stable_sort(buffers.begin(), buffers.end(), larger);
+  std::stable_sort(calls.begin(), calls.end(), larger);
+  const auto over = [&] { return planned_memory(problem, settled).planned_bytes > budget; };
+  for (const NodeId id : buffers) {
+    const std::int64_t size = problem.node(id).buffer_size.value_or(0);
+    if (!over() || (size >= 0 && size <= 1)) continue;
+    settled.buffers[id] = size == 2 ? 1 : 2;
+    settled.any_edit = true;
+  }
+  for (const NodeId id : calls) {
+    NodeSetting& setting = settled.setting[id];
+    if (!over() || setting.parallelism <= 1) continue;
+    settled.changes[id] = &mode_changes(problem.node(id).op).front();
+    settled.any_edit = true;
+    while (over() && setting.parallelism > 1) setting.parallelism -= 1;
+  }
+}
+
+}  // namespace plumber

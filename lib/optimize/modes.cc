@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/modes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace plumber {
+namespace {
+
+using enum EditKind;
+
+// Grouped by op. PaddedBatch has no parallel form, and LegacyParallelInterleave has no number of
+// calls apart from its cycle length, which decides the order of the elements.
+// clang-format off
+constexpr auto kChanges = std::to_array<ModeChange>({
+    {"BatchDatasetV2",              Mode::kParallel,   kConvert,        "ParallelBatchDataset"},
+    {"FilterDataset",               Mode::kParallel,   kConvert,        "ParallelFilterDataset"},
+    {"InterleaveDataset",           Mode::kParallel,   kConvert,        "ParallelInterleaveDatasetV4"},
+    {"MapAndBatchDataset",          Mode::kParallel,   kSetParallelism, ""},
+    {"MapDataset",                  Mode::kParallel,   kConvert,        "ParallelMapDatasetV2"},
+    {"MapDataset",                  Mode::kDispatched, kSetOptions,     "experimental_optimization.map_parallelization"},
+    {"ParallelBatchDataset",        Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelBatchDataset",        Mode::kNone,       kSequential,     "BatchDatasetV2"},
+    {"ParallelFilterDataset",       Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelFilterDataset",       Mode::kDispatched, kSequential,     "FilterDataset"},
+    {"ParallelInterleaveDatasetV2", Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelInterleaveDatasetV3", Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelInterleaveDatasetV4", Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelInterleaveDatasetV4", Mode::kDispatched, kSequential,     "InterleaveDataset"},
+    {"ParallelMapDataset",          Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelMapDatasetV2",        Mode::kParallel,   kSetParallelism, ""},
+    {"ParallelMapDatasetV2",        Mode::kDispatched, kSequential,     "MapDataset"},
+});
+// clang-format on
+
+}  // namespace
+
+std::span<const ModeChange> mode_changes(std::string_view op) {
+  const auto lines = std::ranges::equal_range(kChanges, op, {}, &ModeChange::op);
+  return {lines.begin(), lines.end()};
+}
+
+}  // namespace plumber

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <utility>
+
+#include "optimize/optimize.h"
+
+namespace plumber {
+namespace {
+
+constexpr std::array<std::pair<Permission, const char*>, 6> kWords = {{
+    {Permission::kFrozenOrder, "frozen-order"},
+    {Permission::kPyfuncCache, "pyfunc-cache"},
+    {Permission::kUnfreeze, "unfreeze"},
+    {Permission::kReshuffle, "reshuffle"},
+    {Permission::kStatefulParallel, "stateful-parallel"},
+    {Permission::kNondeterministic, "nondeterministic"},
+}};
+
+}  // namespace
+
+std::string permission_word(Permission permission) {
+  for (const auto& [known, word] : kWords) {
+    if (known == permission) return word;
+  }
+  return "";
+}
+
+std::optional<Permission> permission_of(const std::string& word) {
+  for (const auto& [permission, known] : kWords) {
+    if (known == word) return permission;
+  }
+  return std::nullopt;
+}
+
+}  // namespace plumber

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number_format.h"
+#include "optimize/programme_input.h"
+#include "optimize/python_line.h"
+
+namespace plumber {
+namespace {
+
+constexpr const char* kMapParallelization = "experimental_optimization.map_parallelization";
+constexpr std::size_t kMostWork = 300'000;  // edits times nodes; larger plans tell no single gains
+constexpr const char* kPoolSize = "threading.private_threadpool_size";
+
+class Builder {
+ public:
+  Builder(const Problem& problem, const Settled& settled)
+      : problem_(problem), settled_(settled), now_(evaluate(problem, settled.setting)) {
+    std::size_t changed = 0;
+    for (const ModeChange* change : settled.changes) changed += change == nullptr ? 0 : 1;
+    tells_gains_ = changed * settled.changes.size() <= kMostWork;
+  }
+
+  Plan run() {
+    plan_.graph_fingerprint = problem_.pipeline->graph_fingerprint;
+    for (std::size_t i = 0; i < settled_.setting.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      add_mode(id);
+      add_cache(id);
+      add_prefetch(id);
+      add_buffer(id);
+    }
+    add_options();
+    return std::move(plan_);
+  }
+
+ private:
+  const NodeSetting& setting(NodeId id) const { return settled_.setting[id]; }
+  const std::string& name(NodeId id) const { return problem_.node(id).name; }
+
+  Edit& add(EditKind kind, NodeId id, std::string to, EditValue value, std::string reason) {
+    plan_.edits.push_back({"", kind, name(id), std::move(to), value, std::move(reason), {}, ""});
+    return plan_.edits.back();
+  }
+
+  /// The rate that is lost when this node alone stays as stock TensorFlow runs it. In the first
+  /// epoch where the node lies below a filled cache.
+  double gain_per_s(NodeId id, bool first_epoch) const {
+    Setting without = settled_.setting;
+    without[id] = problem_.stock[id];
+    Setting with = settled_.setting;
+    if (first_epoch) {
+      without = unfilled(problem_, without);
+      with = unfilled(problem_, with);
+    }
+    const double slow_s = evaluate(problem_, without).period_s;
+    const double fast_s = evaluate(problem_, with).period_s;
+    return slow_s > 0 && fast_s > 0 ? std::max(0.0, 1 / fast_s - 1 / slow_s) : 0;
+  }
+
+  bool runs_in_steady_state(NodeId id) const {
+    const bool is_cache = problem_.node(id).kind == Kind::kCache;
+    return active_nodes(*problem_.pipeline, settled_.setting)[id] &&
+           (!setting(id).cached || is_cache);
+  }
+
+  void add_mode(NodeId id) {
+    const ModeChange* change = settled_.changes[id];
+    if (change == nullptr) return;
+    if (change->edit == EditKind::kSetOptions) {
+      keeps_sequential_.push_back(id);
+      return;
+    }
+    const bool first_epoch = !runs_in_steady_state(id);
+    const auto calls = static_cast<std::int64_t>(setting(id).parallelism);
+    const bool parallel = is_boundary(problem_.node(id), setting(id));
+    EditValue value;
+    if (parallel) value = calls;
+    std::string reason = parallel ? why_calls(id, first_epoch) : why_sequential(id);
+    Edit& edit = add(change->edit, id, std::string(change->to), value, std::move(reason));
+    if (tells_gains_ && settled_.fixed_autotune[id] == 0) edit.gain_per_s = gain_per_s(id, first_epoch);
+  }
+
+  std::string why_calls(NodeId id, bool first_epoch) const {
+    const NodeCost& cost = problem_.cost(id);
+    const double calls = setting(id).parallelism;
+    if (settled_.fixed_autotune[id] != 0) {
+      return fmt::format("a number in place of AUTOTUNE: {} of work a root element need no more",
+                         format_seconds(cost.work_s));
+    }
+    const std::string when = first_epoch ? " in the first epoch" : "";
+    if (!problem_.node(id).inner.empty()) {
+      return fmt::format("{:.0f} data sets are read at a time{}, so that reading keeps up with the rest",
+                         calls, when);
+    }
+    return fmt::format(
+        "{} of work a root element on {:.0f} call{} at a time{}; with {:.0f} in flight it is {}",
+        format_seconds(cost.work_s), problem_.stock[id].parallelism,
+        problem_.stock[id].parallelism == 1 ? "" : "s", when, calls,
+        format_seconds(cost.work_s / std::max(1.0, calls)));
+  }
+
+  std::string why_sequential(NodeId id) const {
+    const NodeCost& cost = problem_.cost(id);
+    if (!problem_.node(id).inner.empty()) {
+      return "handing its elements over costs more than reading beside the rest saves";
+    }
+    return fmt::format("{} of work a call is less than handing it to another thread costs",
+                       format_seconds(cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s));
+  }
+
+  void add_cache(NodeId id) {
+    if (!setting(id).cached || problem_.stock[id].cached) return;
+    const NodeAnalysis& node = problem_.analysis->nodes[id];
+    std::string reason = fmt::format("holds {}; all below it runs in the first epoch only",
+                                     format_bytes(node.materialized_bytes.value_or(0)));
+    if (node.cache.cache_class != CacheClass::kExact && !node.cache.reason.empty()) {
+      reason += "; " + node.cache.reason;
+    }
+    add(EditKind::kInsertCache, id, "", {}, std::move(reason)).gain_per_s = gain_of_cache(id);
+  }
+
+  double gain_of_cache(NodeId id) const {
+    Setting without = settled_.setting;
+    without[id].cached = false;
+    return std::max(0.0, 1 / now_.period_s - 1 / evaluate(problem_, without).period_s);
+  }
+
+  void add_prefetch(NodeId id) {
+    if (!setting(id).prefetch_above) return;
+    const bool at_end = id == last_node(*problem_.pipeline);
+    const std::int64_t size = at_end ? 2 : prefetch_size(problem_, id, now_.period_s);
+    const std::string reason =
+        at_end ? "the next element is made while the consumer works on this one"
+               : "what is above it and what is below it run on two threads";
+    Edit& edit = add(EditKind::kInsertPrefetch, id, "", size, reason);
+    if (problem_.stock[id].prefetch_above) return;
+    Setting without = settled_.setting;
+    without[id].prefetch_above = false;
+    edit.gain_per_s = std::max(0.0, 1 / now_.period_s - 1 / evaluate(problem_, without).period_s);
+  }
+
+  void add_buffer(NodeId id) {
+    if (settled_.buffers[id] == 0) return;
+    const bool grows = problem_.node(id).buffer_size.value_or(0) < settled_.buffers[id];
+    add(EditKind::kSetBuffer, id, "", static_cast<std::int64_t>(settled_.buffers[id]),
+        grows ? "one element in the consumer's hands, one ready, one in the making"
+              : "the program holds more than the memory it may use");
+  }
+
+  void add_options() {
+    if (!keeps_sequential_.empty()) {
+      plan_.edits.push_back({"", EditKind::kSetOptions, "", kMapParallelization, false,
+                             name(keeps_sequential_.front()) +
+                                 " is quicker on its consumer's thread; TensorFlow would undo that",
+                             {}, ""});
+    }
+    const double traced = problem_.pipeline->machine.cores;
+    if (problem_.machine.cores >= traced || traced <= 0) return;
+    plan_.edits.push_back(
+        {"", EditKind::kSetOptions, "", kPoolSize,
+         static_cast<std::int64_t>(std::max(1.0, problem_.machine.cores)),
+         fmt::format("the plan may use {} of the machine's {} cores",
+                     format_number(problem_.machine.cores), format_number(traced)),
+         {}, ""});
+  }
+
+  const Problem& problem_;
+  const Settled& settled_;
+  Evaluation now_;
+  Plan plan_;
+  std::vector<NodeId> keeps_sequential_;
+  bool tells_gains_ = true;
+};
+
+}  // namespace
+
+Plan build_plan(const Problem& problem, const Settled& settled) {
+  return Builder(problem, settled).run();
+}
+
+void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
+  for (const Node& node : pipeline.nodes) {
+    const bool in_memory = node.op == "CacheDatasetV2" && node.cache_file.empty() && !node.outer;
+    if (!in_memory) continue;
+    plan.edits.push_back({"", EditKind::kRehomeCache, node.name, "", {},
+                          "its handle is a name: after a reload it could serve another data "
+                          "set's elements",
+                          {}, ""});
+  }
+  for (const std::string& path : pipeline.recorder_options) {
+    plan.edits.push_back(
+        {"", EditKind::kSetOptions, "", path, {}, "set by the tracer, not by you", {}, ""});
+  }
+}
+
+void number_edits(const Pipeline& pipeline, Plan& plan) {
+  int number = 0;
+  for (Edit& edit : plan.edits) {
+    edit.id = fmt::format("E{}", ++number);
+    edit.python = python_line(pipeline, edit);
+  }
+}
+
+}  // namespace plumber

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/predicted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kMuch = 0.3;   // of the period: more than this must be known well
+constexpr double kNear = 0.10;  // plans without dispatch and parallel calls
+constexpr double kWide = 0.25;
+
+double rate_of(double period_s) { return period_s > 0 ? 1 / period_s : 0; }
+
+bool any_planned_cache(const Problem& problem, const Settled& settled) {
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (settled.setting[id].cached && !problem.stock[id].cached) return true;
+  }
+  return false;
+}
+
+/// What a rate must not be printed as a number for; empty: nothing.
+std::string why_upper_bound(const Problem& problem, const Settled& settled,
+                            const Evaluation& after) {
+  const Costs& costs = problem.analysis->costs;
+  if (costs.hand_off.scale_clamped && after.dispatch_s > 0.2 * after.period_s) {
+    return "this machine hands calls over at a speed that the model does not know";
+  }
+  const bool consumer = !after.bounds.empty() && after.bounds.front().kind == BoundKind::kConsumer;
+  if (consumer && problem.pipeline->consumer.bare && !costs.hand_off.calibrated) {
+    return fmt::format("the consumer is the limit then, and its own {} an element are assumed",
+                       format_seconds(costs.think_time_s));
+  }
+  if (after.clamped_work_s > kMuch * after.period_s) {
+    return "most of the time goes to functions too small to measure in the trace";
+  }
+  if (after.dispatch_s > kMuch * after.period_s) {
+    return "most of the time goes to handing calls to threads, not to work";
+  }
+  for (std::size_t i = 0; i < settled.changes.size(); ++i) {
+    const Node& node = problem.node(static_cast<NodeId>(i));
+    const bool changed = settled.changes[static_cast<NodeId>(i)] != nullptr;
+    if (!changed || !node.function || node.function->facts.sharding.empty()) continue;
+    return fmt::format("{} in {} takes threads of its own", node.function->facts.sharding.front(),
+                       node.name);
+  }
+  return "";
+}
+
+/// True if calls are handed to other threads anywhere in the plan.
+bool hands_over_calls(const Problem& problem, const Settled& settled) {
+  const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Mode mode = settled.setting[id].mode;
+    if (active[id] && mode != Mode::kNone && mode != Mode::kInline) return true;
+  }
+  return false;
+}
+
+void set_range(const Problem& problem, const Settled& settled, const Evaluation& after,
+               Predicted& predicted) {
+  const double rate = predicted.after_per_s;
+  predicted.why = why_upper_bound(problem, settled, after);
+  predicted.upper_bound = !predicted.why.empty();
+  if (predicted.upper_bound) {
+    const double least = std::min(predicted.before_per_s, rate * (1 - kWide));
+    predicted.range_per_s = {least, rate};
+    return;
+  }
+  const bool traced_hand_off = problem.analysis->costs.hand_off_known;
+  const bool wide = hands_over_calls(problem, settled) || !traced_hand_off;
+  const double width = wide ? kWide : kNear;
+  predicted.range_per_s = {rate * (1 - width), rate * (1 + width)};
+  if (!traced_hand_off) {
+    predicted.why = "CPU time of the trace, taken to grow with the rate alone";
+  } else if (problem.analysis->costs.hand_off.calibrated) {
+    predicted.why = "times of the trace, hand-offs as calibrated on its machine";
+  } else {
+    predicted.why = "times of the trace, hand-offs as on a machine that was measured before";
+  }
+}
+
+}  // namespace
+
+double mean_rate_per_s(double first_period_s, double later_period_s, double epochs) {
+  const double all_s = first_period_s + (epochs - 1) * later_period_s;
+  return all_s > 0 ? epochs / all_s : 0;
+}
+
+Predicted predict(const Problem& problem, const Settled& settled, double without_cache_period_s) {
+  Predicted predicted;
+  const Evaluation before = evaluate(problem, problem.stock);
+  const Evaluation after = evaluate(problem, settled.setting);
+  const Evaluation first = evaluate(problem, unfilled(problem, settled.setting));
+  predicted.as_traced_per_s = problem.analysis->rate.observed_per_s;
+  predicted.before_per_s = rate_of(before.period_s);
+  predicted.after_per_s = rate_of(after.period_s);
+  predicted.first_epoch_per_s = rate_of(first.period_s);
+  if (predicted.before_per_s > 0) {
+    predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+  }
+  if (any_planned_cache(problem, settled) && without_cache_period_s > after.period_s) {
+    const double lost_s = first.period_s - after.period_s;
+    const double won_s = without_cache_period_s - after.period_s;
+    predicted.cache_pays_after_epochs = std::floor(lost_s / won_s + 1e-9) + 1;
+  }
+  if (!after.bounds.empty()) predicted.bound = after.bounds.front();
+  set_range(problem, settled, after, predicted);
+  return predicted;
+}
+
+}  // namespace plumber

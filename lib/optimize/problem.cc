@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/problem.h"
+
+namespace plumber {
+
+Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
+                     const OptimizeOptions& options, const Machine& machine) {
+  Problem problem{&pipeline, &analysis, &options, machine, stock_setting(pipeline, machine),
+                  PerNode<std::vector<NodeId>>(pipeline.size()), {}};
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    problem.by_name.emplace(pipeline[id].name, id);
+    for (const NodeId input : pipeline[id].inputs) problem.consumers[input].push_back(id);
+    for (const NodeId inner : pipeline[id].inner) problem.consumers[inner].push_back(id);
+  }
+  return problem;
+}
+
+Evaluation evaluate(const Problem& problem, const Setting& setting) {
+  return evaluate(*problem.pipeline, problem.analysis->costs, setting, problem.machine);
+}
+
+NodeId last_node(const Pipeline& pipeline) {
+  NodeId id = pipeline.root;
+  while (pipeline[id].kind == Kind::kWrapper && !pipeline[id].inputs.empty()) {
+    id = pipeline[id].inputs.front();
+  }
+  return id;
+}
+
+Setting unfilled(const Problem& problem, Setting setting) {
+  for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
+    setting[static_cast<NodeId>(i)].cached = false;
+  }
+  return setting;
+}
+
+}  // namespace plumber

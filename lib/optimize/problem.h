@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the default model decides about: the pipeline with its costs, the machine that the plan may
+// use, and how stock TensorFlow would run the program if nothing were changed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/analysis.h"
+#include "optimize/optimize.h"
+
+namespace plumber {
+
+struct Problem {
+  const Pipeline* pipeline = nullptr;
+  const Analysis* analysis = nullptr;
+  const OptimizeOptions* options = nullptr;
+  Machine machine;
+  Setting stock;  // the program as it is, under TensorFlow's default rewrites
+  PerNode<std::vector<NodeId>> consumers;
+  std::map<std::string, NodeId> by_name;
+
+  const Node& node(NodeId id) const { return (*pipeline)[id]; }
+  const NodeCost& cost(NodeId id) const { return analysis->costs.nodes[id]; }
+};
+
+Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
+                     const OptimizeOptions& options, const Machine& machine);
+
+/// Seconds per root element under a setting.
+Evaluation evaluate(const Problem& problem, const Setting& setting);
+
+/// The node below the wrappers at the root: the last one that runs.
+NodeId last_node(const Pipeline& pipeline);
+
+/// The same setting before any cache is filled.
+Setting unfilled(const Problem& problem, Setting setting);
+
+}  // namespace plumber

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/programme_input.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/hand_off.h"
+#include "optimize/ledger.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kUsable = 0.92;  // share of the cores, where nothing says otherwise
+constexpr double kPause_s = 1e-3;
+constexpr double kFastElements_per_s = 2000;
+
+struct SegmentSum {
+  double work_s = 0;
+  double calls = 0;
+};
+
+class InputOf {
+ public:
+  InputOf(const Problem& problem, const Choices& choices, const Setting& setting)
+      : problem_(problem),
+        choices_(choices),
+        setting_(setting),
+        hand_off_(problem.analysis->costs.hand_off),
+        now_(evaluate(problem, setting)),
+        active_(active_nodes(*problem.pipeline, setting)) {
+    sum_segments();
+  }
+
+  ProgrammeInput run() {
+    ProgrammeInput input;
+    input.pipeline = problem_.pipeline;
+    input.nodes = PerNode<NodeOptions>(problem_.pipeline->size());
+    for (std::size_t i = 0; i < input.nodes.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      input.nodes[id] = options_of(id);
+    }
+    input.think_s = problem_.analysis->costs.think_time_s;
+    input.usable_cores = usable_cores();
+    input.disk_bytes_per_s = problem_.machine.disk_bytes_per_s;
+    return input;
+  }
+
+ private:
+  void sum_segments() {
+    for (std::size_t i = 0; i < setting_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (!active_[id] || calls_beside(id, setting_[id])) continue;
+      SegmentSum& sum = segment(now_.segment[id]);
+      sum.work_s += problem_.cost(id).work_s;
+      if (setting_[id].mode == Mode::kDispatched) sum.calls += problem_.cost(id).calls;
+    }
+  }
+
+  SegmentSum& segment(int number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (index >= segments_.size()) segments_.resize(index + 1);
+    return segments_[index];
+  }
+
+  bool holds_data_sets(NodeId id) const {
+    const Kind kind = problem_.node(id).kind;
+    return kind == Kind::kInterleave || kind == Kind::kFlatMap;
+  }
+
+  /// Its work is done in parallel calls, on no segment's thread.
+  bool calls_beside(NodeId id, const NodeSetting& setting) const {
+    const bool boundary = is_boundary(problem_.node(id), setting);
+    return boundary && problem_.node(id).kind != Kind::kPrefetch && !holds_data_sets(id);
+  }
+
+  double usable_cores() const {
+    const double cores = problem_.machine.cores;
+    if (!problem_.analysis->costs.hand_off_known) return cores;
+    for (const Bound& bound : now_.bounds) {
+      if (bound.kind == BoundKind::kCpu) return bound.bound_per_s * now_.cpu_s;
+    }
+    return kUsable * cores;
+  }
+
+  /// Handing the node's elements over, seen from the thread below or above it; s per root element.
+  double handover(NodeId id, int segment_number) {
+    const double elements = problem_.cost(id).elements;
+    if (elements <= 0) return 0;
+    return handover_s(hand_off_, segment(segment_number).work_s / elements) * elements;
+  }
+  double handover_below(NodeId id) { return handover(id, now_.segment[id]); }
+  double handover_above(NodeId id) {
+    const auto& consumers = problem_.consumers[id];
+    return handover(id, consumers.empty() ? 0 : now_.segment[consumers.front()]);
+  }
+
+  NodeOptions options_of(NodeId id) {
+    const NodeCost& cost = problem_.cost(id);
+    const NodeChoices& choices = choices_.nodes[id];
+    NodeOptions options;
+    for (const ModeChoice& choice : choices.modes) options.modes.push_back(mode_of(id, choice));
+    options.prefetch = choices.prefetch || problem_.stock[id].prefetch_above;
+    options.prefetch_by_default = problem_.stock[id].prefetch_above;
+    options.prefetch_above_s = handover_above(id);
+    options.prefetch_below_s = handover_below(id);
+    options.prefetch_bytes = prefetch_size(problem_, id, now_.period_s) *
+                             problem_.analysis->nodes[id].bytes_per_element;
+    options.cache_bytes = choices.cache_bytes;
+    options.served = problem_.stock[id].cached;
+    const bool is_cache = problem_.node(id).kind == Kind::kCache;
+    options.cache_read_s = is_cache ? cost.work_s : hand_off_.cache_read * cost.elements;
+    options.disk_bytes = cost.disk_bytes;
+    options.python_s = cost.python ? cost.work_s : 0;
+    return options;
+  }
+
+  ModeOption mode_of(NodeId id, const ModeChoice& choice) {
+    const NodeCost& cost = problem_.cost(id);
+    const NodeSetting& setting = choice.setting;
+    ModeOption option;
+    option.boundary = is_boundary(problem_.node(id), setting);
+    option.cpu_s = cost.cpu_s;
+    option.edits = choice.change == nullptr ? 0 : 1;
+    if (!option.boundary) {
+      set_thread(id, setting, option);
+      return option;
+    }
+    option.thread_s = handover_above(id);
+    option.below_s = handover_below(id);
+    option.cpu_s += option.thread_s + option.below_s;
+    if (problem_.node(id).kind == Kind::kPrefetch) {
+      option.below_s += cost.work_s;
+      return option;
+    }
+    option.threads = static_cast<int>(setting.parallelism);
+    option.memory_bytes = in_flight_bytes(problem_, id, setting);
+    if (holds_data_sets(id)) {
+      set_readers(id, setting, option);
+    } else {
+      set_calls(id, setting, option);
+    }
+    return option;
+  }
+
+  /// On its consumer's thread; a dispatched call sleeps the deeper the more work lies around it.
+  void set_thread(NodeId id, const NodeSetting& setting, ModeOption& option) {
+    const NodeCost& cost = problem_.cost(id);
+    option.thread_s = cost.work_s;
+    if (setting.mode != Mode::kDispatched || cost.calls <= 0) return;
+    SegmentSum sum = segment(now_.segment[id]);
+    if (!active_[id] || calls_beside(id, setting_[id])) sum.work_s += cost.work_s;
+    if (!active_[id] || setting_[id].mode != Mode::kDispatched) sum.calls += cost.calls;
+    const double x_s = sum.work_s / sum.calls;
+    option.thread_s += cost.calls * dispatch_latency_s(hand_off_, x_s);
+    option.cpu_s += cost.calls * dispatch_cpu_s(hand_off_, x_s);
+  }
+
+  void set_calls(NodeId id, const NodeSetting& setting, ModeOption& option) {
+    const NodeCost& cost = problem_.cost(id);
+    const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+    const ParallelCall call = parallel_call(hand_off_, work_s, setting.parallelism,
+                                            setting.mode == Mode::kParallelInline);
+    const double all_s = cost.work_s + cost.calls * call.wall_s;
+    option.own_s = all_s / std::max(1.0, setting.parallelism);
+    option.cpu_s += cost.calls * call.cpu_s;
+    option.below_s += hand_off_.runner * cost.calls;
+    // One call in flight: the runner fetches its next input only when the call is done.
+    if (setting.parallelism < 2) option.below_s = std::max(option.below_s, all_s);
+  }
+
+  void set_readers(NodeId id, const NodeSetting& setting, ModeOption& option) {
+    double threads = setting.parallelism;
+    const auto& cycle = problem_.node(id).cycle_length;
+    if (cycle && *cycle > 0) threads = std::min(threads, static_cast<double>(*cycle));
+    option.inner_share = 1 / std::max(1.0, threads);
+    option.below_s += problem_.cost(id).work_s;
+    for (const NodeId root : problem_.node(id).inner) {
+      const double handed_s = handover_below(root);
+      option.inner_s += handed_s;
+      option.below_s += handover(root, now_.segment[id]);
+      option.cpu_s += 2 * handed_s;
+    }
+  }
+
+  const Problem& problem_;
+  const Choices& choices_;
+  const Setting& setting_;
+  const HandOff& hand_off_;
+  Evaluation now_;
+  PerNode<bool> active_;
+  std::vector<SegmentSum> segments_;
+};
+
+}  // namespace
+
+ProgrammeInput programme_input(const Problem& problem, const Choices& choices,
+                               const Setting& setting) {
+  return InputOf(problem, choices, setting).run();
+}
+
+int prefetch_size(const Problem& problem, NodeId id, double period_s) {
+  const double rate = period_s > 0 ? problem.cost(id).elements / period_s : 0;
+  const double bridged = std::ceil(kPause_s * rate);
+  const double least = id == last_node(*problem.pipeline) || rate < kFastElements_per_s ? 2 : 64;
+  return static_cast<int>(std::clamp(bridged, least, 512.0));
+}
+
+}  // namespace plumber

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best plan of the default model: the mixed-integer programme, solved again with the numbers of
+// its own plan (at most four rounds), every plan judged by ops/cost_model.h, the best one tried
+// against its neighbours. Order of preference: the period; within 2 % of it fewest edits; then
+// fewest threads; then least memory; then the first one found.
+#pragma once
+
+#include <string>
+
+#include "lp/solution.h"
+#include "optimize/choices.h"
+#include "optimize/programme.h"
+
+namespace plumber {
+
+struct SearchOptions {
+  double memory_bytes = 0;          // for calls in flight that may change, prefetches and caches
+  double period_s = 0;              // > 0: good enough, so that cheaper plans win
+  bool memory_first = false;        // then least memory before fewest edits
+};
+
+/// A plan as decisions, judged.
+struct Candidate {
+  Decisions decisions;
+  Setting setting;
+  double period_s = 0;
+  int edits = 0;
+  double threads = 0;
+  double memory_bytes = 0;
+};
+
+struct SearchResult {
+  Candidate best;
+  Evaluation evaluation;
+  double bound_period_s = 0;  // no plan of the last programme has a shorter period
+  bool proven = true;         // the programme was solved to its optimum
+  std::string program;        // CPLEX LP text of the first round
+};
+
+constexpr double kTolerance = 0.02;  // periods this close count as the same
+
+SearchResult search(const Problem& problem, const Choices& choices, const SearchOptions& options);
+
+/// The setting that decisions make.
+Setting setting_of(const Problem& problem, const Choices& choices, const Decisions& decisions);
+
+/// Judges decisions.
+Candidate candidate_of(const Problem& problem, const Choices& choices, const Decisions& decisions);
+
+}  // namespace plumber

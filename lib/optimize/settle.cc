@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/settle.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/hand_off.h"
+#include "optimize/ledger.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kHedge = 1.2;
+constexpr double kSamePeriod = 1 + 1e-9;
+
+bool runs_parallel(const Problem& problem, NodeId id, const NodeSetting& setting) {
+  return is_boundary(problem.node(id), setting) && problem.node(id).kind != Kind::kPrefetch;
+}
+
+/// Seconds that one call at a time would need for a root element.
+double service_s(const Problem& problem, NodeId id, const NodeSetting& setting) {
+  const NodeCost& cost = problem.cost(id);
+  const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+  const bool inline_body = setting.mode == Mode::kParallelInline;
+  return cost.work_s +
+         cost.calls * parallel_call(problem.analysis->costs.hand_off, work_s, 2, inline_body).wall_s;
+}
+
+/// Fewest calls that keep the period; an interleave's depend on what it reads.
+int least_calls(const Problem& problem, Setting setting, NodeId id, double period_s) {
+  if (problem.node(id).inner.empty()) {
+    const double calls = service_s(problem, id, setting[id]) / period_s;
+    return std::max(2, static_cast<int>(std::ceil(kHedge * calls - 1e-9)));
+  }
+  const int most = static_cast<int>(setting[id].parallelism);
+  for (int calls = 2; calls < most; ++calls) {
+    setting[id].parallelism = calls;
+    if (evaluate(problem, setting).period_s > period_s * kSamePeriod) continue;
+    return static_cast<int>(std::ceil(kHedge * calls - 1e-9));
+  }
+  return most;
+}
+
+/// Sets the calls of a node: at most what is worth having, and what the memory allows beyond those
+/// that the search had counted.
+void set_calls(const Problem& problem, NodeId id, double period_s, double& spare_bytes,
+               Setting& setting) {
+  NodeSetting& node = setting[id];
+  const int most = std::max(1, most_calls(problem, id));
+  int calls = std::min(least_calls(problem, setting, id, period_s), most);
+  const double counted_bytes = in_flight_bytes(problem, id, node);
+  const auto more_bytes = [&](int number) {
+    return in_flight_bytes(problem, id, {node.mode, static_cast<double>(number)}) - counted_bytes;
+  };
+  while (calls > node.parallelism && more_bytes(calls) > spare_bytes) --calls;
+  spare_bytes -= more_bytes(calls);
+  node.parallelism = calls;
+}
+
+bool autotuned(const Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  const bool by_rewrite = node.threading == Threading::kSynchronous &&
+                          runs_parallel(problem, id, problem.stock[id]);
+  return by_rewrite || node.parallelism == kAutotune;
+}
+
+/// What may still be chosen where the steady state runs nothing; adds the memory that those nodes
+/// hold as they are, because a search counts it again.
+Choices choices_below_caches(const Problem& problem, const Choices& choices,
+                             const Settled& settled, const Setting& first, double& memory_bytes) {
+  const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
+  Choices below = choices;
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    NodeChoices& node = below.nodes[id];
+    const bool is_cache = problem.node(id).kind == Kind::kCache;
+    const bool served = !active[id] || (settled.setting[id].cached && !is_cache);
+    node.cache_bytes.reset();
+    node.prefetch = false;
+    node.modes.front().setting = first[id];
+    if (!served) node.modes.resize(1);
+    if (served && node.modes.size() > 1) memory_bytes += in_flight_bytes(problem, id, first[id]);
+  }
+  return below;
+}
+
+const ModeChange* change_to(const Problem& problem, NodeId id, Mode mode) {
+  for (const ModeChange& change : mode_changes(problem.node(id).op)) {
+    if (change.mode == mode) return &change;
+  }
+  return nullptr;
+}
+
+/// True if anything but numbers in place of AUTOTUNE is changed.
+bool differs(const Problem& problem, const Settled& settled) {
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const NodeSetting& now = settled.setting[id];
+    const NodeSetting& stock = problem.stock[id];
+    const bool inserted = now.cached != stock.cached || now.prefetch_above != stock.prefetch_above;
+    if (inserted || settled.changes[id] != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Settled settle(const Problem& problem, const Choices& choices, const Decisions& decisions,
+               double memory_bytes) {
+  const std::size_t size = problem.pipeline->size();
+  const Candidate candidate = candidate_of(problem, choices, decisions);
+  Settled settled{candidate.setting, PerNode<const ModeChange*>(size, nullptr),
+                  PerNode<char>(size, 0), PerNode<int>(size, 0)};
+  const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
+  settled.spare_bytes = memory_bytes - candidate.memory_bytes;
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const auto mode = static_cast<std::size_t>(decisions[id].mode);
+    if (mode == 0 || !active[id] || decisions[id].cache) continue;
+    settled.changes[id] = choices.nodes[id].modes[mode].change;
+    if (runs_parallel(problem, id, settled.setting[id])) {
+      set_calls(problem, id, candidate.period_s, settled.spare_bytes, settled.setting);
+    }
+    if (settled.setting[id] == problem.stock[id]) settled.changes[id] = nullptr;
+  }
+  settled.any_edit = differs(problem, settled);
+  return settled;
+}
+
+void settle_first_epoch(const Problem& problem, const Choices& choices, Settled& settled) {
+  Problem first = problem;
+  first.stock = unfilled(problem, settled.setting);
+  double memory_bytes = std::max(0.0, settled.spare_bytes);
+  const Choices below = choices_below_caches(problem, choices, settled, first.stock, memory_bytes);
+  if (count_choices(below) == 0) return;
+  const SearchResult found = search(first, below, {memory_bytes});
+  const Settled more = settle(first, below, found.best.decisions, memory_bytes);
+  for (std::size_t i = 0; i < more.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (more.changes[id] == nullptr) continue;
+    settled.changes[id] = more.changes[id];
+    settled.setting[id].mode = more.setting[id].mode;
+    settled.setting[id].parallelism = more.setting[id].parallelism;
+    settled.any_edit = true;
+  }
+}
+
+void fix_autotune(const Problem& problem, Settled& settled) {
+  const double period_s = evaluate(problem, settled.setting).period_s;
+  const double first_s = evaluate(problem, unfilled(problem, settled.setting)).period_s;
+  const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
+  const int cores = std::max(1, static_cast<int>(problem.machine.cores));
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (problem.node(id).outer || settled.changes[id] != nullptr || !autotuned(problem, id)) continue;
+    if (cores < 2) continue;  // AUTOTUNE's one call at a time is all there is
+    const ModeChange* change = change_to(problem, id, settled.setting[id].mode);
+    if (change == nullptr) continue;
+    double spare_bytes = 0;  // never more than AUTOTUNE would take
+    const bool runs_on = active[id] && !(settled.setting[id].cached);
+    Setting setting = runs_on ? settled.setting : unfilled(problem, settled.setting);
+    set_calls(problem, id, runs_on ? period_s : first_s, spare_bytes, setting);
+    settled.setting[id].parallelism = setting[id].parallelism;
+    settled.changes[id] = change;
+    settled.fixed_autotune[id] = 1;
+  }
+}
+
+}  // namespace plumber

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// From decisions to numbers: calls in flight with a hedge, how the part below a cache runs in the
+// first epoch (which the steady state does not care about), numbers in place of AUTOTUNE.
+//
+// Demands are estimates, so a node gets ceil(1.2 S / t) calls rather than just enough: where one
+// node needs 95 calls and another 1, a small error in the second would starve the first.
+#pragma once
+
+#include "optimize/search.h"
+
+namespace plumber {
+
+/// A plan with every number fixed.
+struct Settled {
+  Setting setting;                       // the steady state: caches filled
+  PerNode<const ModeChange*> changes;    // nullptr: the node runs as stock TensorFlow runs it
+  PerNode<char> fixed_autotune;          // its change only puts a number in place of AUTOTUNE
+  PerNode<int> buffers;                  // new size of a prefetch of the program; 0: as it is
+  bool any_edit = false;                 // besides numbers in place of AUTOTUNE
+  double spare_bytes = 0;                // of the memory
+};
+
+Settled settle(const Problem& problem, const Choices& choices, const Decisions& decisions,
+               double memory_bytes);
+
+/// Adds what the first epoch needs below caches, from a search of its own.
+void settle_first_epoch(const Problem& problem, const Choices& choices, Settled& settled);
+
+/// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on.
+void fix_autotune(const Problem& problem, Settled& settled);
+
+}  // namespace plumber
