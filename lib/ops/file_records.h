@@ -28,7 +28,8 @@ class FileRecords {
   /// Records of one of the files that `list` names, as the reader of `n` makes them.
   std::optional<double> records_per_file(NodeId n, NodeId list) const;
 
-  /// Bytes of all files that a reader reads in one pass of its list; nullopt where a size is missing.
+  /// Bytes of all files that a reader reads in one pass of its list; nullopt where a size is
+  /// missing.
   std::optional<double> file_bytes(NodeId reader) const;
 
  private:
