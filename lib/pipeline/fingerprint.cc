@@ -71,7 +71,8 @@ std::string graph_fingerprint(const GraphDef& graph) {
   const auto name_of = [](const FunctionDef& f) { return f.signature().name(); };
   for (const FunctionDef* function : by_name(graph.library().function(), name_of)) {
     hash.add(name_of(*function));
-    for (const NodeDef* node : by_name(function->node_def(), [](const NodeDef& n) { return n.name(); }))
+    for (const NodeDef* node :
+         by_name(function->node_def(), [](const NodeDef& n) { return n.name(); }))
       hash.add(node->op());
   }
   return fmt::format("{:016x}", hash.value());

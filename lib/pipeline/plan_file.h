@@ -2,7 +2,8 @@
 // Reads a plan file: the JSON that `plumber optimize` writes, possibly edited by a person since.
 //
 //   {"schema_version": 1, "graph_fingerprint": "91f0...", "edits": [
-//     {"id": "E1", "edit": "set_parallelism", "node": "ParallelMapDatasetV2/_14", "value": 2}, ...],
+//     {"id": "E1", "edit": "set_parallelism", "node": "ParallelMapDatasetV2/_14", "value": 2},
+//     ...],
 //    "environment": {"TF_NUM_INTRAOP_THREADS": "1"}}
 //
 // Read are these keys and of an edit also "to", "reason", "gain_per_s" and "python"; all others are

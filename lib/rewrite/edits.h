@@ -26,8 +26,8 @@ void convert(Rewriting& program, const Edit& edit);
 void check_parallel_filter(Rewriting& program, const Edit& edit);
 /// The way back. A map is told to stay synchronous: TensorFlow would make it parallel again.
 void make_sequential(Rewriting& program, const Edit& edit);
-/// MapAndBatch -> ParallelMapV2 under BatchV2. The batch keeps the name; later edits of the function
-/// go to the map.
+/// MapAndBatch -> ParallelMapV2 under BatchV2. The batch keeps the name; later edits of the
+/// function go to the map.
 void unfuse(Rewriting& program, const Edit& edit);
 
 // edits_inline.cc
@@ -36,8 +36,8 @@ void unfuse(Rewriting& program, const Edit& edit);
 void make_inline(Rewriting& program, const Edit& edit);
 /// ParallelMapV2 whose calls run without a dispatch of their own.
 void make_parallel_inline(Rewriting& program, const Edit& edit);
-/// filter(p) -> inline map(x -> x, p(x)) + filter(x, keep -> keep), which TensorFlow answers without
-/// a call, + inline map(x, keep -> x). The last one keeps the name.
+/// filter(p) -> inline map(x -> x, p(x)) + filter(x, keep -> keep), which TensorFlow answers
+/// without a call, + inline map(x, keep -> x). The last one keeps the name.
 void make_pass_through_filter(Rewriting& program, const Edit& edit);
 
 // edits_insert.cc

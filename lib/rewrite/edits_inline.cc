@@ -41,9 +41,10 @@ void check_inline(Rewriting& program, const NodeDef& node) {
   const auto [known, is_new] = program.control_flow.try_emplace(function);
   if (is_new) known->second = control_flow_in(program.graph, function);
   if (!known->second.empty())
-    refuse(fmt::format("its function reaches control flow ({}), which TensorFlow runs dispatched only",
-                       known->second),
-           "leave it dispatched, or make it parallel");
+    refuse(
+        fmt::format("its function reaches control flow ({}), which TensorFlow runs dispatched only",
+                    known->second),
+        "leave it dispatched, or make it parallel");
 }
 
 bool is_map(const NodeDef& node) {
@@ -93,7 +94,8 @@ std::vector<DataType> types_with_flag(const ElementSpec& spec) {
 
 // (x...) -> the results `first` up to (not including) `last` of its arguments.
 std::string add_choice(GraphIndex& graph, const std::string& name,
-                       const std::vector<DataType>& types, std::pair<std::size_t, std::size_t> range) {
+                       const std::vector<DataType>& types,
+                       std::pair<std::size_t, std::size_t> range) {
   FunctionDef function;
   function.mutable_signature()->set_name(name);
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -176,9 +178,9 @@ void make_pass_through_filter(Rewriting& program, const Edit& edit) {
   pass.add_input(body->output_of(*kept));
   (*pass.mutable_attr())["Targuments"].mutable_list();
   set_spec(pass, with_flag(spec));
-  graph.set_function(pass, "predicate",
-                     add_choice(graph, graph.fresh_function_name(predicate, "pass"), types,
-                                {flag, flag + 1}));
+  graph.set_function(
+      pass, "predicate",
+      add_choice(graph, graph.fresh_function_name(predicate, "pass"), types, {flag, flag + 1}));
   const NodeDef* passed = body->insert_before(node, std::move(pass));
 
   const std::string drop = graph.fresh_function_name(predicate, "drop");

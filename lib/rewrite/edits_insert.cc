@@ -34,8 +34,7 @@ bool is_memory_cache(const Body& body, const NodeDef& node) {
   const NodeDef* file = body.producer(node.input(1));
   const tensorflow::AttrValue* value = file ? attribute(*file, "value") : nullptr;
   // A file name that is computed may turn out empty: such a cache is taken for one in memory.
-  return !value || value->tensor().string_val_size() == 0 ||
-         value->tensor().string_val(0).empty();
+  return !value || value->tensor().string_val_size() == 0 || value->tensor().string_val(0).empty();
 }
 
 void give_own_home(Body& body, NodeDef& cache) {

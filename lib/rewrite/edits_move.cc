@@ -38,8 +38,7 @@ NodeDef& interleave_under(Rewriting& program, const GraphIndex::Place& map, cons
   if (place.body != map.body || map.body->producer(map.node->input(0)) != &node)
     refuse(fmt::format("it does not stand right above '{}'", edit.to),
            "remove what stands between the two first");
-  if (map.body->is_shared(node))
-    refuse(fmt::format("other nodes read '{}' too", edit.to));
+  if (map.body->is_shared(node)) refuse(fmt::format("other nodes read '{}' too", edit.to));
   check_deterministic(program, node);
   if (!program.graph.has_function(function_of(node)))
     refuse(fmt::format("the function of '{}' is not in the program", edit.to));
@@ -71,7 +70,8 @@ std::vector<NodeDef> scalars_of(const Body& body, const NodeDef& map) {
   for (int i = 1 + captured_arguments(map); i < data_inputs(map); ++i) {
     const NodeDef* source = body.producer(map.input(i));
     if (!source || source->op() != "Const")
-      refuse("its number of parallel calls is not a constant", "make it sequential or inline first");
+      refuse("its number of parallel calls is not a constant",
+             "make it sequential or inline first");
     scalars.push_back(constant("", source->attr().at("value").tensor()));
   }
   return scalars;
@@ -157,8 +157,7 @@ void reorder(Rewriting& program, const Edit& edit) {
   if (!is_map(*map.node) || !commutes_with_map(*above.node))
     refuse(fmt::format("{} above {} cannot be swapped", above.node->op(), map.node->op()),
            "only a 1:1 map goes above the take, skip, shard, shuffle, repeat or prefetch over it");
-  if (body.is_shared(*map.node))
-    refuse(fmt::format("other nodes read '{}' too", map.node->name()));
+  if (body.is_shared(*map.node)) refuse(fmt::format("other nodes read '{}' too", map.node->name()));
   const NodeDef* source = body.producer(map.node->input(0));
   if (!source) refuse("what stands below the map is an argument of the function");
   set_spec(*above.node, known_spec(*source));

@@ -121,8 +121,9 @@ bool same_spec(const ElementSpec& a, const ElementSpec& b) {
   return std::ranges::equal(a.types.list().type(), b.types.list().type()) &&
          std::ranges::equal(left, right, [](const auto& one, const auto& other) {
            return one.unknown_rank() == other.unknown_rank() &&
-                  std::ranges::equal(one.dim(), other.dim(), {}, [](const auto& d) { return d.size(); },
-                                     [](const auto& d) { return d.size(); });
+                  std::ranges::equal(
+                      one.dim(), other.dim(), {}, [](const auto& d) { return d.size(); },
+                      [](const auto& d) { return d.size(); });
          });
 }
 

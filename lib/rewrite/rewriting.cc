@@ -37,8 +37,7 @@ GraphIndex::Place node_of(Rewriting& program, const std::string& address) {
     refuse(fmt::format("edit {} has removed this node", removed->second),
            "put the edit before that one, or name the node below");
   const GraphIndex::Place place = program.graph.open(now(program.moved, address));
-  if (!place.node)
-    refuse("the program has no such node", nearest_address(program, address));
+  if (!place.node) refuse("the program has no such node", nearest_address(program, address));
   if (!is_dataset_op(place.node->op()))
     refuse(fmt::format("this is no data set but an op {}", place.node->op()),
            nearest_address(program, address));
@@ -75,8 +74,8 @@ std::vector<std::string> add_integers(Body& body, const NodeDef& reader,
                                       const std::vector<std::int64_t>& values) {
   std::vector<std::string> outputs;
   for (const std::int64_t value : values)
-    outputs.push_back(body.output_of(*body.insert_before(
-        &reader, constant(body.fresh_name("Const"), integer_tensor(value)))));
+    outputs.push_back(body.output_of(
+        *body.insert_before(&reader, constant(body.fresh_name("Const"), integer_tensor(value)))));
   return outputs;
 }
 

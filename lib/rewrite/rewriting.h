@@ -38,7 +38,8 @@ GraphIndex::Place function_node_of(Rewriting& program, const std::string& addres
 /// The edit's value as calls in flight: at least 1, or -1 for AUTOTUNE.
 std::int64_t calls_of(const Edit& edit);
 
-/// Gives the scalar input at `index` a value: in its Const if nothing else reads it, else in a copy.
+/// Gives the scalar input at `index` a value: in its Const if nothing else reads it, else in a
+/// copy.
 void set_scalar(Body& body, tensorflow::NodeDef& node, int index, std::int64_t value);
 
 /// New constants right before `reader`, named as its inputs would name them.

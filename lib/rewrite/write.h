@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as bytes: what tf.raw_ops.DatasetFromGraph takes, or the same as text. One program gives
-// the same bytes always (maps are written in the order of their keys).
+// A program as bytes: what tf.raw_ops.DatasetFromGraph takes, or the same as text. One program
+// gives the same bytes always (maps are written in the order of their keys).
 #pragma once
 
 #include <string>
