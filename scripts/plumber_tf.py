@@ -139,8 +139,10 @@ def _trace_messages():
     pool = descriptor_pool.Default()
     descriptor = pool.AddSerializedFile(_trace_file_descriptor().SerializeToString())
     descriptor = descriptor or pool.FindFileByName("plumber/bridge/trace.proto")
-    return {name: message_factory.GetMessageClass(entry)
-            for name, entry in descriptor.message_types_by_name.items()}
+    # The name of protobuf before 4.22.
+    message_class = getattr(message_factory, "GetMessageClass", None) or \
+        message_factory.MessageFactory(pool).GetPrototype
+    return {name: message_class(entry) for name, entry in descriptor.message_types_by_name.items()}
 
 
 MESSAGES = _trace_messages()
@@ -1041,6 +1043,9 @@ def _prepare(dataset, mode):
 
 
 def _refuse(dataset):
+    if not hasattr(tf.data.experimental, "get_model_proto"):
+        raise Error(f"TensorFlow {tf.__version__} cannot show an iterator's model",
+                    "tracing needs TensorFlow 2.17 or later")
     if not tf.executing_eagerly():
         raise Error("TensorFlow is in graph mode: an iterator's model can only be read eagerly",
                     "trace the input pipeline in a program of its own, without "
@@ -1071,14 +1076,15 @@ def trace(dataset, path, *, calibrate=True, every=None):
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     dumps = _Dumps(recorder, path, every)
-    failed = True
     try:
         yield watched
-        failed = False
-    finally:
+    except BaseException:  # what was recorded until then is a trace, too
         recorder.finish()
-        if not failed or recorder.records:  # a loop that was stopped has been recorded as well
+        with contextlib.suppress(Error):
             dumps.finish()
+        raise
+    recorder.finish()
+    dumps.finish()
 
 
 class _Dumps:
@@ -1154,7 +1160,8 @@ class Program:
     """A data set that runs in a child process: PIPELINE.py:function or a rewritten program.
 
     environment: variables of the child; functions_from: PIPELINE.py:function to build before a
-    program with Python functions is loaded; rewrites: False switches the default rewrites off.
+    program with Python functions is loaded; rewrites: False switches the default rewrites off;
+    traced: a recorder polls it.
     The child starts at once, what it says about the side is heard at the first request.
     """
 
@@ -1243,7 +1250,7 @@ def _command_serve(_):
 
 class _Server:
     def __init__(self):
-        self.name, self.dataset, self.iterator, self._keep = "", None, None, []
+        self.name, self.dataset, self.iterator, self._keep = "", None, None, None
 
     def answer(self, request):
         if "side" in request:
@@ -1252,10 +1259,11 @@ class _Server:
             return _digests(self.dataset, request)
         return self._pull(request["elements"], request["seconds"])
 
-    def _open(self, side, arguments, functions_from=None, trace=None, rewrites=True, inline=False):
+    def _open(self, side, arguments, functions_from=None, trace=None, rewrites=True, inline=False,
+              traced=False):
         self.name = side
         if functions_from is not None:
-            self._keep.append(build(functions_from, arguments))
+            self._keep = build(functions_from, arguments)
         dataset = open_side(side, arguments, trace)
         if inline:
             dataset = _run_eligible_maps_inline(dataset)
@@ -1263,6 +1271,8 @@ class _Server:
             options = tf.data.Options()
             options.experimental_optimization.apply_default_optimizations = False
             dataset = dataset.with_options(options)
+        if traced:
+            self._keep, dataset = _prepare(dataset, "bare")
         self.dataset = dataset
         return {"element_spec": str(dataset.element_spec)}
 
@@ -1454,6 +1464,9 @@ def _command_compare(options):
         graph, _ = _read_graph(options.b)
         if python_functions(graph):
             how["functions_from"] = options.a
+    if options.plan is not None:
+        with _reading(options.plan), open(options.plan, encoding="utf-8") as file:
+            how["environment"] = json.load(file).get("environment")
     rates = []
     with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
         sameness = same_elements(a, b, elements=options.elements)
@@ -1669,6 +1682,7 @@ def _parser():
     command.add_argument("b", metavar="B")
     _add_arg(command)
     command.add_argument("--trace", metavar="trace.pb", help="take the element_spec from it")
+    command.add_argument("--plan", metavar="plan.json", help="run B with the plan's environment")
     command.add_argument("--elements", type=int, default=256, metavar="N",
                          help="elements compared in order (default: 256)")
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="0: no rates")

@@ -165,7 +165,10 @@ def make():
         with open(theirs, "w", encoding="utf-8") as terminal:
             with contextlib.redirect_stderr(terminal):
                 self.assertEqual(plumber_tf.main(command), 0)
-        shown = os.read(ours, 1 << 16).decode()
+            terminal.write("the end")
+        shown = ""
+        while "the end" not in shown:
+            shown += os.read(ours, 1 << 16).decode()
         self.assertIn("\rtracing [", shown)
         self.assertIn("\r\x1b[K", shown)
 
@@ -301,6 +304,36 @@ class RefusalTest(FolderTest):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                               cwd=self.folder, check=False)
         self.assertIn("TensorFlow is in graph mode", done.stderr)
+
+
+class MachineTest(FolderTest):
+    """Limits of control groups, both versions, anywhere between the process's group and the root."""
+
+    def limits(self, membership, **files):
+        for name, text in files.items():
+            path = self.folder.joinpath("cgroup", *name.split("__"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / path.name.replace("_D_", ".")).write_text(text + "\n")
+        groups = self.file("self", membership)
+
+        def folders(controller):
+            return list(plumber_tf._cgroup_folders(controller, self.path("cgroup"), groups))
+        cpu = [plumber_tf._cpu_quota(f) for f in folders("cpu")]
+        memory = [plumber_tf._memory_limit(f) for f in folders("memory")]
+        return cpu, memory
+
+    def test_version_2(self):
+        cpu, memory = self.limits("0::/user/job\n", user__job__cpu_D_max="150000 100000",
+                                  user__cpu_D_max="max 100000", user__memory_D_max="4096")
+        self.assertEqual((cpu, memory), ([1.5, 0, 0], [0, 4096, 0]))
+
+    def test_version_1(self):
+        cpu, memory = self.limits(
+            "4:memory:/job\n2:cpu,cpuacct:/job\n", cpu__job__cpu_D_cfs_quota_us="50000",
+            cpu__job__cpu_D_cfs_period_us="100000", cpu__cpu_D_cfs_quota_us="-1",
+            cpu__cpu_D_cfs_period_us="100000", memory__job__memory_D_limit_in_bytes="8192",
+            memory__memory_D_limit_in_bytes="9223372036854771712")
+        self.assertEqual((cpu, memory), ([0.5, 0], [8192, 0]))
 
 
 if __name__ == "__main__":
