@@ -2,6 +2,7 @@
 """Every kind of edit, proven by stock TensorFlow: the rewritten program loads and gives the same
 elements bit for bit and in order, over two epochs."""
 import json
+import random
 import subprocess
 import unittest
 
@@ -405,6 +406,63 @@ class InnerTest(RewriteTest):
             made(x), tf.TensorSpec([], tf.int64)))
         self.assert_same(dataset, lambda g: edit(
             "inline", name_of(g, "InterleaveDataset") + ">MapDataset"))
+
+
+class RandomTest(RewriteTest):
+    """Edits drawn at random on programs drawn at random: what is not refused loads and is equal."""
+
+    STEPS = (lambda d: d.map(double), lambda d: d.map(double, num_parallel_calls=2),
+             lambda d: d.filter(lambda x: x % 3 != 1), lambda d: d.prefetch(1),
+             lambda d: d.cache(), lambda d: d.take(17), lambda d: d.skip(1),
+             lambda d: d.shard(2, 0), lambda d: d.repeat(2),
+             lambda d: d.interleave(lambda x: Range(x, x + 3).map(double), cycle_length=2),
+             lambda d: d.interleave(lambda x: Range(x, x + 2).prefetch(1), cycle_length=3,
+                                    num_parallel_calls=2),
+             lambda d: d.flat_map(lambda x: Range(x, x + 2).filter(is_even)),
+             lambda d: d.concatenate(Range(3)), lambda d: d.batch(2).unbatch(),
+             lambda d: tf.data.Dataset.zip(d, d.map(double)).map(lambda x, y: x + y))
+    KINDS = ("set_parallelism", "convert", "sequential", "inline", "parallel_inline",
+             "pass_through_filter", "move_into_function", "insert_prefetch", "set_buffer",
+             "insert_cache", "rehome_cache", "reorder", "remove")
+    TARGETS = ("ParallelMapDatasetV2", "ParallelInterleaveDatasetV4", "ParallelBatchDataset")
+
+    def draw(self, dice, graph):
+        kind = dice.choice(self.KINDS)
+        datasets = [n for n in graph.node if "Dataset" in n.op]
+        likely = {"reorder": [n for n in datasets if "MapDataset" in n.input[0]],
+                  "move_into_function": nodes_of(graph, "MapDataset")}
+        node = dice.choice(likely.get(kind) or datasets)
+        address = node.name
+        function = next((f for f in graph.library.function
+                         if f.signature.name == node.attr["f"].func.name), None)
+        inner = [n.name for n in function.node_def if "Dataset" in n.op] if function else []
+        if inner and dice.random() < 0.5:
+            address += ">" + dice.choice(inner)
+        to = dice.choice(self.TARGETS) if kind == "convert" else ""
+        if kind in ("reorder", "move_into_function"):
+            to = node.input[0]
+        value = 2 if kind == "set_buffer" else dice.choice((1, 2, -1))
+        return edit(kind, address, to, value)
+
+    def test_random_edits(self):
+        made = set()
+        for seed in range(16):
+            dice = random.Random(seed)
+            dataset = Range(12)
+            for step in dice.choices(self.STEPS, k=5):
+                dataset = step(dataset)
+            dataset = dataset.batch(4)
+            graph = plumber_tf.serialize(dataset)
+            edits = []
+            for _ in range(40):
+                edits.append(self.draw(dice, graph))
+                if self.run_rewrite(graph, edits).returncode != 0:
+                    edits.pop()
+            made |= {one["edit"] for one in edits}
+            with self.subTest(seed=seed, edits=edits):
+                result = plumber_tf.load(self.rewrite(graph, *edits))
+                self.assertEqual(elements(result), elements(dataset))
+        self.assertGreater(len(made), 10, made)
 
 
 class OptionsTest(RewriteTest):
