@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the laws of iteration_law.h to runs and compares them by leave-one-out error: the mean of
+// |predicted / measured - 1| at points that the fit has not seen. Squares are of relative errors
+// for overlap and pollux, of seconds for scavenger and ernest, as their authors have it.
+//
+// A law needs as many points as coefficients, unless its prior is stated: pollux starts from and is
+// pulled to small network growth (1e-3 (g - 1)^2 + 1e-2 [(bn/an)^2 + (br/ar)^2]), overlap to g = 2,
+// and what no point shows costs nothing (in a node) or as much as across nodes (two nodes).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/iteration_law.h"
+#include "cluster/runs.h"
+
+namespace plumber {
+
+struct IterationOptions {
+  std::optional<IterationLaw> law;  // nullopt: the one with the least leave-one-out error
+  bool batch_term = false;          // scavenger: sync also grows with B
+  bool total_only = false;          // scavenger: one model of the whole iteration
+};
+
+/// How one law did.
+struct LawResult {
+  IterationLaw law = IterationLaw::kScavenger;
+  std::optional<IterationModel> model;  // nullopt when it cannot be fitted
+  double r2 = 0;
+  double mean_error = 0;  // relative, on the points fitted
+  std::optional<double> leave_one_out;
+  std::string why_not;              // why there is no model, or no leave-one-out error
+  std::vector<double> residuals_s;  // measured - fitted, by run
+};
+
+struct IterationFit {
+  std::string machine;  // empty: of all
+  LawResult chosen;
+  std::vector<LawResult> compared;
+};
+
+Placement placement_of(const Run& run);
+
+/// One law on runs that have an iteration time.
+LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const IterationOptions& options);
+
+/// All laws, or the one asked for. Error(kInput) when none can be fitted, with each law's reason.
+IterationFit fit_iteration(const std::vector<Run>& runs, const IterationOptions& options);
+
+// The single fits; nullopt and `why` when the runs do not determine the law.
+std::optional<IterationModel> fit_scavenger(const std::vector<Run>& runs,
+                                            const IterationOptions& options, std::string& why);
+std::optional<IterationModel> fit_ernest(const std::vector<Run>& runs, std::string& why);
+std::optional<IterationModel> fit_pollux(const std::vector<Run>& runs, std::string& why);
+std::optional<IterationModel> fit_overlap(const std::vector<Run>& runs, std::string& why);
+
+}  // namespace plumber

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/iteration_law.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace plumber {
+namespace {
+
+constexpr std::array kLaws{IterationLaw::kScavenger, IterationLaw::kOverlap, IterationLaw::kErnest,
+                           IterationLaw::kPollux};
+
+IterationTime time_of(double compute_s, double iteration_s) {
+  return {compute_s, iteration_s - compute_s, iteration_s};
+}
+
+// (Tc^g + Tn^g)^(1/g), scaled by the longer one so that no power overflows.
+double overlapped(double compute_s, double network_s, double g) {
+  const double longest = std::max(compute_s, network_s);
+  if (longest <= 0) return 0;
+  return longest *
+         std::pow(std::pow(compute_s / longest, g) + std::pow(network_s / longest, g), 1 / g);
+}
+
+IterationTime scavenger_time(const IterationModel& model, const Placement& at) {
+  const double b = at.global_batch / at.workers;
+  if (model.coefficient("d0")) {
+    const double compute_s = model.value("d1") * b;
+    return time_of(compute_s, model.value("d0") + compute_s + model.value("d2") * at.workers);
+  }
+  const double compute_s = model.value("c0") + model.value("c1") * b;
+  const double sync_s =
+      model.value("s0") + model.value("s1") * at.workers + model.value("s2") * at.global_batch;
+  return time_of(compute_s, compute_s + sync_s);
+}
+
+IterationTime ernest_time(const IterationModel& model, const Placement& at) {
+  const double compute_s = model.value("t0") + model.value("t1") * at.global_batch / at.workers;
+  return time_of(compute_s, compute_s + model.value("t2") * std::log(at.workers) +
+                                model.value("t3") * at.workers);
+}
+
+IterationTime pollux_time(const IterationModel& model, const Placement& at) {
+  const double compute_s = model.value("ac") + model.value("bc") * at.global_batch / at.workers;
+  const double more = std::max(at.workers - 2, 1e-8);
+  double network_s = 0;
+  if (at.workers > 1) {
+    network_s = at.nodes > 1 ? model.value("an") + model.value("bn") * more
+                             : model.value("ar") + model.value("br") * more;
+  }
+  return time_of(compute_s, overlapped(compute_s, network_s, model.value("g")));
+}
+
+double overlap_network(const IterationModel& model, const Placement& at) {
+  if (at.workers <= 1) return 0;
+  if (at.nodes <= 1) return model.value("in_node") * (at.workers - 1);
+  const auto two = model.coefficient("two_nodes");
+  if (at.nodes <= 2 && two) return *two;
+  return std::max(model.value("across") + model.value("across_log2") * std::log2(at.nodes), 0.0);
+}
+
+IterationTime overlap_time(const IterationModel& model, const Placement& at) {
+  const double compute_s =
+      model.value("compute") + model.value("compute_per_sample") * at.global_batch / at.workers;
+  return time_of(compute_s, overlapped(compute_s, overlap_network(model, at), model.value("g")));
+}
+
+IterationTime law_time(const IterationModel& model, const Placement& at) {
+  switch (model.law) {
+    case IterationLaw::kScavenger:
+      return scavenger_time(model, at);
+    case IterationLaw::kErnest:
+      return ernest_time(model, at);
+    case IterationLaw::kPollux:
+      return pollux_time(model, at);
+    case IterationLaw::kOverlap:
+      return overlap_time(model, at);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string law_word(IterationLaw law) {
+  switch (law) {
+    case IterationLaw::kScavenger:
+      return "scavenger";
+    case IterationLaw::kErnest:
+      return "ernest";
+    case IterationLaw::kPollux:
+      return "pollux";
+    case IterationLaw::kOverlap:
+      return "overlap";
+  }
+  return "";
+}
+
+std::optional<IterationLaw> law_of(const std::string& word) {
+  for (const IterationLaw law : kLaws) {
+    if (law_word(law) == word) return law;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> IterationModel::coefficient(const std::string& name) const {
+  for (const Coefficient& one : coefficients) {
+    if (one.name == name) return one.value;
+  }
+  return std::nullopt;
+}
+
+IterationTime iteration_time(const IterationModel& model, const Placement& placement) {
+  const IterationTime time = law_time(model, placement);
+  const double floor_s = placement.workers * model.update_s;
+  return floor_s > time.iteration_s ? time_of(time.compute_s, floor_s) : time;
+}
+
+}  // namespace plumber

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of the time of one iteration, tau(K, b, nodes), with b = B / K samples a worker:
+//
+//   scavenger  compute = c0 + c1 b, sync = s0 + s1 K (and s2 B on request), each on its own
+//              measurements; tau = d0 + d1 b + d2 K where only the total was measured
+//   ernest     t0 + t1 b + t2 ln K + t3 K, no coefficient negative (Venkataraman et al. 2016)
+//   pollux     (Tc^g + Tn^g)^(1/g), Tc = ac + bc b, Tn = 0 for K = 1, ar + br (K - 2) within a
+//              node, an + bn (K - 2) across; 1 <= g <= 10 (Qiao et al. 2021)
+//   overlap    the same form, piecewise where the network changes: Tn = r (K - 1) within a node,
+//              a time of its own for two nodes, n0 + n1 log2(nodes) for more
+//
+// g = 1 adds both parts, a large g hides the shorter one behind the longer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumber {
+
+enum class IterationLaw { kScavenger, kOverlap, kErnest, kPollux };
+
+std::string law_word(IterationLaw law);  // "scavenger", ...
+std::optional<IterationLaw> law_of(const std::string& word);
+
+struct Placement {
+  double workers = 1;
+  double nodes = 1;
+  double global_batch = 1;
+};
+
+struct IterationTime {
+  double compute_s = 0;
+  double sync_s = 0;  // what is not hidden behind compute
+  double iteration_s = 0;
+};
+
+struct Coefficient {
+  std::string name;
+  double value = 0;
+  std::optional<double> standard_error;
+};
+
+/// A law with its numbers. A coefficient that does not apply is absent.
+struct IterationModel {
+  IterationLaw law = IterationLaw::kScavenger;
+  std::vector<Coefficient> coefficients;
+  double update_s = 0;  // saturated parameter servers: tau >= K update_s
+
+  std::optional<double> coefficient(const std::string& name) const;
+  double value(const std::string& name) const { return coefficient(name).value_or(0); }
+};
+
+IterationTime iteration_time(const IterationModel& model, const Placement& placement);
+
+}  // namespace plumber

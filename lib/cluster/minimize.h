@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Least value of a smooth function of a few variables, without derivatives: the simplex of Nelder
+// and Mead (1965), started again from its own answer until that helps no more. Bounded by
+// evaluations, never by time.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace plumber {
+
+using Objective = std::function<double(const std::vector<double>&)>;
+
+std::vector<double> minimize(const Objective& objective, const std::vector<double>& start);
+
+}  // namespace plumber

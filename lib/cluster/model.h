@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of a job's scaling: what `cluster fit` finds and writes, and `cluster plan`
+// reads. The runs stay with it, because the plan's uncertainty is found by fitting them again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/iteration_fit.h"
+#include "cluster/job.h"
+#include "cluster/statistics.h"
+
+namespace plumber {
+
+/// More workers bring no more samples a second, as with parameter servers.
+struct Saturation {
+  double workers = 0;             // where the rate bends
+  double per_worker_batch = 0;    // of the runs that show it
+  double rate_samples_per_s = 0;  // the most that was reached
+  std::string machine;
+};
+
+struct ValidRange {
+  Range workers{0, 0};
+  Range global_batch{0, 0};
+  Range per_worker_batch{0, 0};
+  std::optional<Range> noise;
+};
+
+struct Model {
+  Job job;
+  std::optional<Line> noise;
+  std::optional<EpochsFit> epochs;
+  std::vector<IterationFit> iterations;  // one a machine type; at least one
+  std::vector<Saturation> saturation;
+  ValidRange valid;
+  IterationOptions options;
+  std::vector<Run> runs;
+  std::vector<std::string> warnings;
+};
+
+/// The fit for a machine type: its own, else the one of all machines; nullptr without either.
+const IterationFit* iteration_for(const Model& model, const std::string& machine);
+
+/// Workers that share a machine in the runs: the most of them; 1 without a column of nodes.
+double workers_per_node(const std::vector<Run>& runs);
+
+}  // namespace plumber

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pollux's law, fitted as its authors do: root mean square of log errors of compute and iteration,
+// with their penalties; parameters in logarithms, so that none is negative, and g in 1..10.
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/iteration_fit.h"
+#include "cluster/minimize.h"
+
+namespace plumber {
+namespace {
+
+constexpr std::size_t kFewest = 4;
+constexpr double kSmallest = 1e-8;
+
+// Variables: log of ac bc an bn ar br, and g through a logistic curve.
+IterationModel model_of(const std::vector<double>& v) {
+  const char* names[] = {"ac", "bc", "an", "bn", "ar", "br"};
+  IterationModel model{IterationLaw::kPollux, {}, 0};
+  for (std::size_t i = 0; i < 6; ++i) {
+    model.coefficients.push_back({names[i], std::max(std::exp(v[i]), kSmallest), {}});
+  }
+  model.coefficients.push_back({"g", 1 + 9 / (1 + std::exp(-v[6])), {}});
+  return model;
+}
+
+double loss(const IterationModel& model, const std::vector<Run>& runs) {
+  double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
+  for (const Run& run : runs) {
+    const IterationTime time = iteration_time(model, placement_of(run));
+    squares += std::pow(std::log(time.iteration_s / *run.iteration_s), 2);
+    count += 1;
+    const double compute_s = run.compute_s.value_or(0);
+    if (compute_s <= 0) continue;
+    compute_squares += std::pow(std::log(time.compute_s / compute_s), 2);
+    compute_count += 1;
+  }
+  const double g = model.value("g");
+  const double across = model.value("bn") / model.value("an");
+  const double within = model.value("br") / model.value("ar");
+  return std::sqrt(squares / count) +
+         (compute_count > 0 ? std::sqrt(compute_squares / compute_count) : 0) +
+         1e-3 * (g - 1) * (g - 1) + 1e-2 * (across * across + within * within);
+}
+
+bool batches_differ(const std::vector<Run>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return std::abs(run.per_worker_batch() / runs[0].per_worker_batch() - 1) > 1e-9;
+  });
+}
+
+// Of the network a law can say nothing that no run shows: such terms stay at the lower bound.
+void drop_unseen(IterationModel& model, const std::vector<Run>& runs) {
+  bool within = false, across = false;
+  for (const Run& run : runs) {
+    within = within || (run.workers > 1 && placement_of(run).nodes <= 1);
+    across = across || (run.workers > 1 && placement_of(run).nodes > 1);
+  }
+  for (Coefficient& one : model.coefficients) {
+    const bool unseen = (!within && (one.name == "ar" || one.name == "br")) ||
+                        (!across && (one.name == "an" || one.name == "bn"));
+    if (unseen) one.value = kSmallest;
+  }
+}
+
+}  // namespace
+
+std::optional<IterationModel> fit_pollux(const std::vector<Run>& runs, std::string& why) {
+  if (runs.size() < kFewest || !batches_differ(runs)) {
+    why = "needs 4 points with two batches per worker";
+    return std::nullopt;
+  }
+  double mean_s = 0, mean_batch = 0;
+  for (const Run& run : runs) {
+    mean_s += *run.iteration_s / static_cast<double>(runs.size());
+    mean_batch += run.per_worker_batch() / static_cast<double>(runs.size());
+  }
+  const std::vector<double> start{std::log(0.3 * mean_s),
+                                  std::log(0.3 * mean_s / mean_batch),
+                                  std::log(0.3 * mean_s),
+                                  std::log(0.01 * mean_s),
+                                  std::log(0.1 * mean_s),
+                                  std::log(0.01 * mean_s),
+                                  -4};
+  const std::vector<double> best =
+      minimize([&](const std::vector<double>& v) { return loss(model_of(v), runs); }, start);
+  IterationModel model = model_of(best);
+  drop_unseen(model, runs);
+  return model;
+}
+
+}  // namespace plumber

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kRounding = 0.01;
+
+[[noreturn]] void refuse(const TableRow& row, const std::string& message,
+                         const std::string& hint = "") {
+  throw Error(ErrorKind::kInput, row.where, message, hint);
+}
+
+std::optional<double> not_negative(const TableRow& row, const std::string& column) {
+  const auto number = number_in(row, column);
+  if (number && *number < 0) {
+    refuse(row, fmt::format("column '{}': {} is negative", column, *number));
+  }
+  return number;
+}
+
+// Two of iteration, compute and synchronisation give the third.
+void complete_times(Run& run, const TableRow& row) {
+  if (!run.iteration_s && run.compute_s && run.sync_s)
+    run.iteration_s = *run.compute_s + *run.sync_s;
+  if (!run.iteration_s) return;
+  // Both given: they may overlap, so their sum may exceed the whole, but neither may alone.
+  const double longest = std::max(run.compute_s.value_or(0), run.sync_s.value_or(0));
+  if (longest > *run.iteration_s * (1 + kRounding)) {
+    refuse(row, fmt::format("a part of the iteration takes {:.6g} s, the whole {:.6g} s", longest,
+                            *run.iteration_s));
+  }
+  if (run.compute_s && run.sync_s) return;
+  if (run.compute_s) run.sync_s = *run.iteration_s - *run.compute_s;
+  if (!run.compute_s && run.sync_s) run.compute_s = *run.iteration_s - *run.sync_s;
+  if (run.sync_s) run.sync_s = std::max(*run.sync_s, 0.0);
+}
+
+void take_noise(Run& run, const TableRow& row) {
+  run.noise = optional_positive_in(row, "noise");
+  const auto local = not_negative(row, "mean_local_sqr_norm");
+  const auto aggregate = optional_positive_in(row, "aggregate_sqr_norm");
+  if (!run.noise && local && aggregate) run.noise = *local / *aggregate / run.workers;
+  if (run.noise && *run.noise > 1.05) {
+    refuse(row, fmt::format("noise {:.6g} is above 1", *run.noise),
+           "the column holds the noise divided by the number of workers");
+  }
+}
+
+}  // namespace
+
+Run run_of(const TableRow& row) {
+  Run run;
+  run.where = row.where;
+  run.workers = positive_in(row, "workers");
+  run.global_batch = positive_in(row, "global_batch");
+  run.nodes = optional_positive_in(row, "nodes");
+  run.iteration_s = optional_positive_in(row, "iteration_s");
+  run.compute_s = optional_positive_in(row, "compute_s");
+  run.sync_s = not_negative(row, "sync_s");
+  run.epochs = optional_positive_in(row, "epochs");
+  run.restarts = not_negative(row, "restarts");
+  run.machine = text_in(row, "machine").value_or("");
+  if (run.nodes && *run.nodes > run.workers) refuse(row, "more nodes than workers");
+  complete_times(run, row);
+  take_noise(run, row);
+  return run;
+}
+
+std::vector<Run> read_runs(const InputTable& table) {
+  for (const char* column : {"workers", "global_batch"}) require_column(table, column);
+  std::vector<Run> runs;
+  for (const TableRow& row : table.rows) runs.push_back(run_of(row));
+  return runs;
+}
+
+}  // namespace plumber

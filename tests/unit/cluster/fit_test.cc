@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/fit.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "catch2_any.h"
+#include "measurements.h"
+
+using namespace plumber;
+
+namespace {
+
+std::string refusal(const std::string& csv, const IterationOptions& options = {}) {
+  try {
+    fit_model(read_runs(parse_table(csv, "runs.csv")), {}, options);
+  } catch (const Error& error) {
+    return format(error);
+  }
+  return "";
+}
+
+IterationOptions only(IterationLaw law) {
+  IterationOptions options;
+  options.law = law;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("The paper's noise lines, to 4 decimals") {
+  const struct {
+    const char* model;
+    double intercept, slope, two_intercept, two_slope;
+    std::vector<double> line;
+  } known[] = {{"ResNet18", 0.54785, 4.5432, 0.53850, 4.6642, {.7797, .7486, .7118, .6898}},
+               {"ResNet50", 0.78767, 1.4968, 0.78734, 1.5225, {.8641, .8538, .8417, .8344}},
+               {"TransformerBase", 0.66135, 5.9575, 0.66306, 5.8873, {.9246, .8763, .8475, .8279}}};
+  for (const auto& one : known) {
+    INFO(one.model);
+    std::vector<Run> runs = profiled(paper_runs(one.model));
+    const Line line = *fit_noise(runs);
+    // The published points have 4 digits, from which the lines follow to as many.
+    CHECK(line.intercept == Approx(one.intercept).margin(1e-4));
+    CHECK(line.slope == Approx(one.slope).margin(2e-3));
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(noise_at(line, runs[i].global_batch) == Approx(one.line[i]).margin(1e-4));
+    }
+    const double b_min = runs.front().global_batch, b_max = runs.back().global_batch;
+    for (Run& run : runs) {
+      if (run.global_batch != b_min && run.global_batch != b_max) run.noise.reset();
+    }
+    const Line two = *fit_noise(runs);
+    CHECK(two.intercept == Approx(one.two_intercept).margin(1e-4));
+    CHECK(two.slope == Approx(one.two_slope).margin(2e-3));
+    CHECK(two.standard_errors.empty());
+  }
+}
+
+TEST_CASE("The paper's lines of epochs; e_star may be negative") {
+  const struct {
+    const char* model;
+    double e_star, theta;
+  } known[] = {{"ResNet18", -210.61, 556.99},
+               {"ResNet50", -1469.73, 2306.54},
+               {"TransformerBase", -2.66, 19.28}};
+  for (const auto& one : known) {
+    const std::vector<Run> runs = profiled(paper_runs(one.model));
+    const EpochsFit fit = *fit_epochs(runs, fit_noise(runs));
+    CHECK(fit.line.intercept == Approx(one.e_star).epsilon(5e-3));
+    CHECK(fit.line.slope == Approx(one.theta).epsilon(5e-3));
+  }
+}
+
+TEST_CASE("The paper's iteration times: one model of the whole") {
+  const auto runs = profiled(paper_runs("ResNet18"));
+  const LawResult all = fit_law(IterationLaw::kScavenger, runs, {});
+  CHECK(all.model->value("d0") == Approx(.155007).epsilon(2e-3));
+  CHECK(all.model->value("d1") == Approx(.026704).epsilon(2e-3));
+  CHECK(all.model->value("d2") == Approx(.008609).epsilon(1e-2));
+  CHECK(all.mean_error == Approx(0.020).margin(1e-3));
+
+  std::vector<Run> corners;
+  for (const Run& run : partial_search(paper_runs("ResNet18"))) {
+    if (run.iteration_s) corners.push_back(run);
+  }
+  const LawResult four = fit_law(IterationLaw::kScavenger, corners, {});
+  CHECK(four.model->value("d0") == Approx(.07983).epsilon(5e-3));
+  CHECK(four.model->value("d1") == Approx(.02687).epsilon(5e-3));
+  CHECK(four.model->value("d2") == Approx(.01193).epsilon(5e-3));
+}
+
+TEST_CASE("A negative slope is reported, not hidden") {
+  const auto runs = profiled(paper_runs("ResNet50"));
+  const Model model = fit_model(runs, {}, only(IterationLaw::kScavenger));
+  const IterationModel& law = *model.iterations[0].chosen.model;
+  CHECK(law.value("d0") == Approx(.963908).epsilon(5e-3));
+  CHECK(law.value("d2") == Approx(-.003982).epsilon(2e-2));
+  CHECK(model.warnings ==
+        std::vector<std::string>{
+            "iteration time: coefficient d2 is negative (-0.003982): more workers seem to "
+            "synchronise faster",
+            "e_star is negative (-1469): the line of epochs holds only for the noise that was "
+            "seen"});
+}
+
+TEST_CASE("Synchronisation fits better with a batch term, which is off unless asked for") {
+  std::vector<Run> runs;
+  for (const TableRow& row : measurements("paper_fig3_breakdown.csv").rows) {
+    if (row.cells.at("model") != "ResNet18") continue;
+    Run run;
+    run.workers = positive_in(row, "K");
+    run.global_batch = positive_in(row, "B_probable");
+    run.compute_s = positive_in(row, "compute_s");
+    run.sync_s = positive_in(row, "sync_s");
+    run.iteration_s = *run.compute_s + *run.sync_s;
+    runs.push_back(run);
+  }
+  const auto mean_error = [&](const IterationOptions& options) {
+    const LawResult fit = fit_law(IterationLaw::kScavenger, runs, options);
+    double sum = 0;
+    for (const Run& run : runs) {
+      sum += std::abs(iteration_time(*fit.model, placement_of(run)).sync_s / *run.sync_s - 1);
+    }
+    return sum / static_cast<double>(runs.size());
+  };
+  IterationOptions with_batch;
+  with_batch.batch_term = true;
+  CHECK(mean_error({}) > 0.2);
+  CHECK(mean_error(with_batch) < 0.08);
+}
+
+TEST_CASE("Pollux's law with known numbers") {
+  IterationModel model{IterationLaw::kPollux,
+                       {{"ac", .1, {}},
+                        {"bc", .01, {}},
+                        {"an", .2, {}},
+                        {"bn", .02, {}},
+                        {"ar", .05, {}},
+                        {"br", .005, {}},
+                        {"g", 2, {}}},
+                       0};
+  const auto throughput = [&](double nodes, double workers) {
+    return workers * 32 / iteration_time(model, {workers, nodes, 32 * workers}).iteration_s;
+  };
+  CHECK(throughput(1, 1) == Approx(76.190476).epsilon(1e-8));
+  CHECK(throughput(1, 4) == Approx(301.698893).epsilon(1e-8));
+  CHECK(throughput(4, 16) == Approx(802.748474).epsilon(1e-8));
+}
+
+TEST_CASE("Each law finds itself in the runs that it made") {
+  for (const IterationLaw law : {IterationLaw::kPollux, IterationLaw::kOverlap}) {
+    INFO(law_word(law));
+    IterationModel truth;
+    truth.law = law;
+    truth.coefficients =
+        law == IterationLaw::kPollux
+            ? std::vector<Coefficient>{{"ac", .1, {}},   {"bc", .01, {}}, {"an", .2, {}},
+                                       {"bn", .004, {}}, {"ar", .05, {}}, {"br", .002, {}},
+                                       {"g", 2, {}}}
+            : std::vector<Coefficient>{{"compute", .1, {}},  {"compute_per_sample", .01, {}},
+                                       {"in_node", .02, {}}, {"two_nodes", .5, {}},
+                                       {"across", .2, {}},   {"across_log2", .05, {}},
+                                       {"g", 3, {}}};
+    std::vector<Run> runs;
+    for (const double workers : {1., 2., 4., 8., 16., 32., 64.}) {
+      for (const double b : {16., 64., 256.}) {
+        Run run;
+        run.workers = workers;
+        run.nodes = std::ceil(workers / 4);
+        run.global_batch = b * workers;
+        const IterationTime time = iteration_time(truth, placement_of(run));
+        run.iteration_s = time.iteration_s;
+        run.compute_s = time.compute_s;
+        run.sync_s = time.sync_s;
+        runs.push_back(run);
+      }
+    }
+    CHECK(fit_law(law, runs, {}).mean_error < 0.01);
+    CHECK(fit_iteration(runs, {}).chosen.law == law);
+  }
+}
+
+TEST_CASE("Parameter servers that saturate are recognised") {
+  const auto found_with = [](const std::string& gpu, double servers, const std::string& model) {
+    std::vector<Run> runs;
+    for (const TableRow& row : measurements("cmdare_speed.csv").rows) {
+      if (row.cells.at("gpu") != gpu || row.cells.at("model") != model ||
+          positive_in(row, "parameter_servers") != servers) {
+        continue;
+      }
+      Run run;  // K updates a joint step, of batch 1 each
+      run.workers = run.global_batch = positive_in(row, "workers");
+      run.iteration_s = run.workers / positive_in(row, "median_steps_per_s");
+      runs.push_back(run);
+    }
+    return find_saturation(runs);
+  };
+  const auto one = found_with("p100", 1, "res32");
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].workers >= 4);
+  CHECK(one[0].workers <= 5);
+  const auto two = found_with("p100", 2, "res32");
+  if (!two.empty()) CHECK(two[0].rate_samples_per_s > 1.6 * one[0].rate_samples_per_s);
+  CHECK(found_with("k80", 1, "res32").empty());
+}
+
+TEST_CASE("What cannot be fitted is refused with its reason") {
+  CHECK(refusal("workers,global_batch,iteration_s,noise\n8,384,1,.7\n16,384,.6,.7\n") ==
+        "plumber: error: noise was measured at one batch alone, 384: its line against 1/sqrt(B) "
+        "needs two\nhint: profile the smallest and the largest batch");
+  CHECK(refusal("workers,global_batch,iteration_s\n8,384,1\n16,384,.6\n",
+                only(IterationLaw::kScavenger)) ==
+        "plumber: error: 2 different configurations do not determine the iteration time: "
+        "scavenger: needs 3 points that differ in workers and in batch per worker\n"
+        "hint: profile the corners: fewest and most workers, smallest and largest batch");
+  CHECK(refusal("workers,global_batch,iteration_s,noise,epochs\n8,384,1,.8,10\n8,1024,2,.5,90\n"
+                "16,384,1,.9,1\n16,1024,2,.95,1\n")
+            .find("the line of epochs gives") != std::string::npos);
+  CHECK(refusal("workers,global_batch,epochs\n8,384,1\n") ==
+        "plumber: error: no run has an iteration time\n"
+        "hint: give iteration_s, or compute_s and sync_s");
+  CHECK(refusal("workers,global_batch,noise\n8,384,7.3\n") ==
+        "plumber: error: runs.csv:2: noise 7.3 is above 1\n"
+        "hint: the column holds the noise divided by the number of workers");
+}
+
+TEST_CASE("One finished run suffices to compare, and the assumption is said") {
+  const Model model = fit_model(
+      read_runs(parse_table("workers,global_batch,iteration_s,noise,epochs\n8,384,1.5,.787,230\n"
+                            "8,1024,3.6,.709,\n16,384,.87,.769,\n16,1024,2,.667,\n",
+                            "runs.csv")),
+      {}, {});
+  CHECK(model.epochs->calibrated);
+  CHECK(epochs_at(*model.epochs, model.noise, 384) ==
+        Approx(230 * noise_at(*model.noise, 384) / .787));
+  REQUIRE(model.warnings.size() == 1);
+  CHECK(model.warnings[0].find("proportional to noise") != std::string::npos);
+}

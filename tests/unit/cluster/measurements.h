@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published measurements of testdata/cluster as runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/fit.h"
+
+namespace plumber {
+
+inline const std::vector<std::string> kPaperModels{"ResNet18", "ResNet50", "TransformerBase"};
+
+inline InputTable measurements(const std::string& name) {
+  return read_table(std::string(PLUMBER_TESTDATA_DIR) + "/cluster/" + name);
+}
+
+/// A run of the paper: what was profiled, and what the whole training took.
+struct PaperRun {
+  Run run;
+  double hours = 0;
+  double cost_usd = 0;
+  double samples = 0;
+};
+
+inline std::vector<PaperRun> paper_runs(const std::string& model) {
+  std::vector<PaperRun> runs;
+  for (const TableRow& row : measurements("paper_runs.csv").rows) {
+    if (row.cells.at("model") != model) continue;
+    PaperRun one;
+    one.run.workers = positive_in(row, "K");
+    one.run.global_batch = positive_in(row, "B");
+    one.run.epochs = number_in(row, "epochs_fig8");
+    one.run.noise = number_in(row, "norm_noise_fig9");
+    one.run.iteration_s = number_in(row, "tau_implied_s");
+    one.hours = positive_in(row, "T_hours_fig10");
+    one.cost_usd = positive_in(row, "cost_usd_TKp");
+    one.samples = positive_in(row, "D");
+    runs.push_back(one);
+  }
+  return runs;
+}
+
+inline std::vector<Run> profiled(const std::vector<PaperRun>& runs) {
+  std::vector<Run> result;
+  for (const PaperRun& one : runs) {
+    if (one.run.iteration_s) result.push_back(one.run);
+  }
+  return result;
+}
+
+/// What partial search sees: noise of the two extreme batches for every K, iteration times of the
+/// four corners, and the epochs of earlier runs of the model.
+inline std::vector<Run> partial_search(const std::vector<PaperRun>& runs) {
+  std::vector<Run> seen = profiled(runs);
+  const double b_min = seen.front().global_batch, b_max = seen.back().global_batch;
+  const double k_min = seen.front().workers, k_max = seen.back().workers;
+  for (Run& run : seen) {
+    const bool extreme = run.global_batch == b_min || run.global_batch == b_max;
+    if (!extreme || (run.workers != k_min && run.workers != k_max)) run.iteration_s.reset();
+  }
+  return seen;
+}
+
+}  // namespace plumber
