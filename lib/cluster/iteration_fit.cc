@@ -20,21 +20,6 @@ constexpr double kWorthSwitching = 0.9;      // a later law must be this much be
 constexpr std::array kInOrder{IterationLaw::kScavenger, IterationLaw::kOverlap,
                               IterationLaw::kErnest, IterationLaw::kPollux};
 
-std::optional<IterationModel> fit_model(IterationLaw law, const std::vector<Run>& runs,
-                                        const IterationOptions& options, std::string& why) {
-  switch (law) {
-    case IterationLaw::kScavenger:
-      return fit_scavenger(runs, options, why);
-    case IterationLaw::kErnest:
-      return fit_ernest(runs, why);
-    case IterationLaw::kPollux:
-      return fit_pollux(runs, why);
-    case IterationLaw::kOverlap:
-      return fit_overlap(runs, why);
-  }
-  return std::nullopt;
-}
-
 double error_at(const IterationModel& model, const Run& run) {
   return std::abs(iteration_time(model, placement_of(run)).iteration_s / *run.iteration_s - 1);
 }
@@ -84,7 +69,7 @@ void add_leave_one_out(LawResult& result, const std::vector<Run>& runs,
       if (!left[i]) kept.push_back(runs[i]);
     }
     std::string why;
-    const auto model = fit_model(result.law, kept, options, why);
+    const auto model = fit_only(result.law, kept, options, why);
     if (!model) break;
     for (std::size_t i = 0; i < runs.size(); ++i) sum += left[i] ? error_at(*model, runs[i]) : 0;
     if (group + 1 == groups) result.leave_one_out = sum / static_cast<double>(spare.size());
@@ -141,10 +126,25 @@ Placement placement_of(const Run& run) {
   return {run.workers, run.nodes.value_or(run.workers), run.global_batch};
 }
 
+std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Run>& runs,
+                                       const IterationOptions& options, std::string& why) {
+  switch (law) {
+    case IterationLaw::kScavenger:
+      return fit_scavenger(runs, options, why);
+    case IterationLaw::kErnest:
+      return fit_ernest(runs, why);
+    case IterationLaw::kPollux:
+      return fit_pollux(runs, why);
+    case IterationLaw::kOverlap:
+      return fit_overlap(runs, why);
+  }
+  return std::nullopt;
+}
+
 LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const IterationOptions& options) {
   LawResult result;
   result.law = law;
-  result.model = fit_model(law, runs, options, result.why_not);
+  result.model = fit_only(law, runs, options, result.why_not);
   if (!result.model) return result;
   add_quality(result, runs);
   add_leave_one_out(result, runs, options);

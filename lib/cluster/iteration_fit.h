@@ -45,6 +45,10 @@ Placement placement_of(const Run& run);
 /// One law on runs that have an iteration time.
 LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const IterationOptions& options);
 
+/// The same without its quality: what is done many times over.
+std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Run>& runs,
+                                       const IterationOptions& options, std::string& why);
+
 /// All laws, or the one asked for. Error(kInput) when none can be fitted, with each law's reason.
 IterationFit fit_iteration(const std::vector<Run>& runs, const IterationOptions& options);
 

@@ -113,4 +113,11 @@ double epochs_at(const EpochsFit& epochs, const std::optional<Line>& noise, doub
   return epochs.line.intercept + epochs.line.slope * x;
 }
 
+double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise, const Run& run) {
+  if (epochs.law == EpochsLaw::kBatch || !run.noise) {
+    return epochs_at(epochs, noise, run.global_batch);
+  }
+  return epochs.line.intercept + epochs.line.slope * *run.noise;
+}
+
 }  // namespace plumber

@@ -48,4 +48,7 @@ double noise_at(const Line& noise, double global_batch);
 /// May be zero or negative outside of the range: callers refuse that.
 double epochs_at(const EpochsFit& epochs, const std::optional<Line>& noise, double global_batch);
 
+/// The line's epochs for a run, at the noise that it measured itself.
+double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise, const Run& run);
+
 }  // namespace plumber

@@ -49,17 +49,30 @@ inline std::vector<Run> profiled(const std::vector<PaperRun>& runs) {
   return result;
 }
 
-/// What partial search sees: noise of the two extreme batches for every K, iteration times of the
-/// four corners, and the epochs of earlier runs of the model.
+/// What partial search sees: noise at the two extreme batches for every K, and iteration times at
+/// the four corners. How epochs follow noise is known of earlier runs: job_of_earlier_runs().
 inline std::vector<Run> partial_search(const std::vector<PaperRun>& runs) {
-  std::vector<Run> seen = profiled(runs);
-  const double b_min = seen.front().global_batch, b_max = seen.back().global_batch;
-  const double k_min = seen.front().workers, k_max = seen.back().workers;
-  for (Run& run : seen) {
-    const bool extreme = run.global_batch == b_min || run.global_batch == b_max;
-    if (!extreme || (run.workers != k_min && run.workers != k_max)) run.iteration_s.reset();
+  const std::vector<Run> all = profiled(runs);
+  const double b_min = all.front().global_batch, b_max = all.back().global_batch;
+  const double k_min = all.front().workers, k_max = all.back().workers;
+  std::vector<Run> seen;
+  for (Run run : all) {
+    if (run.global_batch != b_min && run.global_batch != b_max) continue;
+    run.epochs.reset();
+    if (run.workers != k_min && run.workers != k_max) run.iteration_s.reset();
+    seen.push_back(run);
   }
   return seen;
+}
+
+inline Job job_of_earlier_runs(const std::vector<PaperRun>& runs) {
+  const std::vector<Run> all = profiled(runs);
+  const Line line = fit_epochs(all, fit_noise(all))->line;
+  Job job;
+  job.samples = runs.front().samples;
+  job.e_star = line.intercept;
+  job.theta = line.slope;
+  return job;
 }
 
 }  // namespace plumber

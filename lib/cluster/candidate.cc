@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/candidate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kFarBeyond = 2;  // times outside of the range of the runs: no model holds there
+
+std::optional<std::string> out_of_range(const char* name, double value, const Range& range) {
+  if (value <= kFarBeyond * range.second && value >= range.first / kFarBeyond) return std::nullopt;
+  return fmt::format("far outside of the runs: {} {:.6g}, seen {:.6g} to {:.6g}", name, value,
+                     range.first, range.second);
+}
+
+double workers_on(const Model& model, const Surroundings& around, const MachineType& machine) {
+  if (around.workers_per_node) return *around.workers_per_node;
+  return std::max(machine.workers, workers_per_node(model.runs));
+}
+
+std::optional<double> input_time_s(const Surroundings& around, const Candidate& candidate) {
+  const std::string& name = around.machines[candidate.at.machine].name;
+  const double samples = candidate.at.global_batch / candidate.nodes;  // on one machine
+  for (const InputRate& rate : around.input) {
+    if (rate.machine == name || rate.machine.empty()) return samples / rate.samples_per_s;
+  }
+  return std::nullopt;
+}
+
+void add_iteration(const IterationModel& law, const Surroundings& around, Candidate& candidate) {
+  candidate.time =
+      iteration_time(law, {candidate.at.workers, candidate.nodes, candidate.at.global_batch});
+  candidate.input_s = input_time_s(around, candidate);
+  candidate.iteration_s = std::max(candidate.time.iteration_s, candidate.input_s.value_or(0));
+  candidate.limit =
+      candidate.time.compute_s >= candidate.time.sync_s ? Limit::kCompute : Limit::kSynchronization;
+  if (candidate.input_s && *candidate.input_s >= candidate.time.iteration_s) {
+    candidate.limit = Limit::kInput;
+  }
+}
+
+void add_cost(const Surroundings& around, double machine_usd_per_hour, Candidate& candidate) {
+  const MachineType& machine = around.machines[candidate.at.machine];
+  const double machines = std::ceil(candidate.at.workers / machine.workers - 1e-9);
+  double seconds = candidate.iterations * candidate.iteration_s;
+  if (around.spot.used) {
+    seconds *= 1 + around.spot.interruptions_per_hour * machines * around.spot.restart_s / 3600;
+  }
+  candidate.hours = seconds / 3600;
+  candidate.usd_per_hour = machines * machine_usd_per_hour +
+                           around.parameter_servers * around.parameter_server_usd_per_hour;
+  candidate.cost_usd = billed_s(seconds) / 3600 * candidate.usd_per_hour;
+}
+
+std::string no_price(const MachineType& machine, std::optional<double> memory_bytes, bool spot) {
+  if (memory_bytes) {
+    return fmt::format("a worker needs {}, more than the machine has", format_bytes(*memory_bytes));
+  }
+  if (spot) return "no spot price";
+  return machine.custom ? "priced by memory, and the job does not say what a sample needs"
+                        : "no price";
+}
+
+std::optional<std::string> refusal(const Model& model, const Configuration& at) {
+  if (at.global_batch < at.workers) return "less than one sample a worker";
+  if (model.job.min_batch && at.global_batch < *model.job.min_batch) {
+    return fmt::format("below the job's smallest sensible batch, {:.6g}", *model.job.min_batch);
+  }
+  if (model.job.max_batch && at.global_batch > *model.job.max_batch) {
+    return fmt::format("above the job's largest batch, {:.6g}", *model.job.max_batch);
+  }
+  if (auto why = out_of_range("workers", at.workers, model.valid.workers)) return why;
+  return out_of_range("batch", at.global_batch, model.valid.global_batch);
+}
+
+}  // namespace
+
+std::string limit_word(Limit limit) {
+  switch (limit) {
+    case Limit::kInput:
+      return "input";
+    case Limit::kCompute:
+      return "compute";
+    case Limit::kSynchronization:
+      return "synchronization";
+  }
+  return "";
+}
+
+Evaluation evaluate(const Model& model, const Surroundings& around, const Configuration& at) {
+  if (const auto why = refusal(model, at)) return {std::nullopt, *why};
+  const MachineType& machine = around.machines[at.machine];
+  const IterationFit* fit = iteration_for(model, machine.name);
+  if (!fit) return {std::nullopt, "no run on this machine type"};
+  Candidate candidate;
+  candidate.at = at;
+  const double together = workers_on(model, around, machine);
+  candidate.nodes = std::ceil(at.workers / together - 1e-9);
+  candidate.epochs = epochs_at(*model.epochs, model.noise, at.global_batch);
+  if (candidate.epochs <= 0) {
+    return {std::nullopt, fmt::format("the line of epochs gives {:.4g} there", candidate.epochs)};
+  }
+  candidate.iterations = candidate.epochs * *model.job.samples / at.global_batch;
+  add_iteration(*fit->chosen.model, around, candidate);
+  if (candidate.iteration_s <= 0) return {std::nullopt, "the iteration's law gives no time there"};
+  candidate.memory_bytes = worker_memory_bytes(model.job, at.global_batch / at.workers);
+  std::optional<double> machine_bytes;
+  if (candidate.memory_bytes)
+    machine_bytes = *candidate.memory_bytes * std::min(machine.workers, at.workers);
+  const auto price = usd_per_hour(machine, machine_bytes, around.spot.used);
+  if (!price) {
+    const bool spotless = around.spot.used && !machine.usd_per_hour_spot;
+    return {std::nullopt, no_price(machine, spotless ? std::nullopt : machine_bytes, spotless)};
+  }
+  add_cost(around, *price, candidate);
+  return {candidate, ""};
+}
+
+}  // namespace plumber

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/prices.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kGib = 1024. * 1024 * 1024;
+constexpr double kFirstMinute_s = 60;
+
+std::optional<CustomPrice> custom_price(const TableRow& row) {
+  const auto vcpu = optional_positive_in(row, "usd_per_vcpu_hour");
+  const auto gib = optional_positive_in(row, "usd_per_gib_hour");
+  if (!vcpu && !gib) return std::nullopt;
+  CustomPrice price;
+  price.usd_per_vcpu_hour = vcpu.value_or(0);
+  price.usd_per_gib_hour = gib.value_or(0);
+  price.min_gib_per_vcpu = optional_positive_in(row, "min_gib_per_vcpu").value_or(0.5);
+  price.max_gib_per_vcpu = optional_positive_in(row, "max_gib_per_vcpu").value_or(8);
+  price.gib_step = optional_positive_in(row, "gib_step").value_or(0.25);
+  return price;
+}
+
+MachineType machine_of(const TableRow& row) {
+  MachineType machine;
+  const auto name = text_in(row, "name");
+  if (!name) throw Error(ErrorKind::kInput, row.where, "column 'name' is empty");
+  machine.name = *name;
+  machine.vcpus = optional_positive_in(row, "vcpus").value_or(0);
+  if (const auto gib = optional_positive_in(row, "memory_gib")) machine.memory_bytes = *gib * kGib;
+  machine.workers = std::max(number_in(row, "accelerators").value_or(1), 1.0);
+  machine.accelerator = text_in(row, "accelerator").value_or("");
+  machine.usd_per_hour_spot = optional_positive_in(row, "usd_per_hour_spot");
+  machine.region = text_in(row, "region").value_or("");
+  machine.as_of = text_in(row, "as_of").value_or("");
+  machine.custom = custom_price(row);
+  if (!machine.custom) {
+    machine.usd_per_hour = positive_in(row, "usd_per_hour");
+  } else if (machine.vcpus <= 0) {
+    throw Error(ErrorKind::kInput, row.where, "a machine priced by its vCPUs needs column 'vcpus'");
+  }
+  return machine;
+}
+
+}  // namespace
+
+std::vector<MachineType> read_prices(const InputTable& table) {
+  require_column(table, "name");
+  std::vector<MachineType> machines;
+  for (const TableRow& row : table.rows) machines.push_back(machine_of(row));
+  return machines;
+}
+
+MachineType priced_worker(double usd_per_hour) {
+  MachineType machine;
+  machine.usd_per_hour = usd_per_hour;
+  return machine;
+}
+
+std::optional<double> custom_memory_gib(const MachineType& machine, double needed_bytes) {
+  const CustomPrice& price = *machine.custom;
+  const double least = price.min_gib_per_vcpu * machine.vcpus;
+  const double most = price.max_gib_per_vcpu * machine.vcpus;
+  const double steps = std::ceil(needed_bytes / kGib / price.gib_step - 1e-9);
+  const double gib = std::max(steps * price.gib_step, least);
+  if (gib > most) return std::nullopt;
+  return gib;
+}
+
+std::optional<double> usd_per_hour(const MachineType& machine, std::optional<double> needed_bytes,
+                                   bool spot) {
+  if (!machine.custom) {
+    const bool too_small =
+        needed_bytes && machine.memory_bytes && *needed_bytes > *machine.memory_bytes;
+    if (too_small || (spot && !machine.usd_per_hour_spot)) return std::nullopt;
+    return spot ? *machine.usd_per_hour_spot : machine.usd_per_hour;
+  }
+  if (!needed_bytes || spot) return std::nullopt;
+  const auto gib = custom_memory_gib(machine, *needed_bytes);
+  if (!gib) return std::nullopt;
+  return machine.custom->usd_per_vcpu_hour * machine.vcpus +
+         machine.custom->usd_per_gib_hour * *gib;
+}
+
+double billed_s(double seconds) { return std::max(std::ceil(seconds - 1e-9), kFirstMinute_s); }
+
+}  // namespace plumber

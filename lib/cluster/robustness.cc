@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the plan hangs on the runs' scatter: a residual bootstrap. Each replicate takes the
+// fitted values of all runs, adds residuals drawn from their own (stretched by sqrt(n / (n - p)),
+// because fitted residuals are too small), fits the same laws again and chooses again. Where a fit
+// leaves no residual, 3 % of scatter is assumed.
+//
+// The draws come from mt19937_64, which the standard defines to the bit, by modulo; the standard's
+// distributions differ from library to library.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "cluster/plan.h"
+
+namespace plumber {
+namespace {
+
+constexpr std::uint64_t kSeed = 20230303;
+constexpr double kAssumedScatter = 0.03;
+
+using Draws = std::mt19937_64;
+
+double drawn(const std::vector<double>& residuals, Draws& draws) {
+  return residuals[static_cast<std::size_t>(draws() % residuals.size())];
+}
+
+bool all_zero(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::abs(value) < 1e-9; });
+}
+
+// Relative residuals of y against fitted, stretched; symmetric assumed ones where there are none.
+std::vector<double> relative_residuals(const std::vector<double>& y,
+                                       const std::vector<double>& fitted,
+                                       std::size_t coefficients) {
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < y.size(); ++i) residuals.push_back(y[i] / fitted[i] - 1);
+  if (y.size() <= coefficients || all_zero(residuals)) {
+    return {-kAssumedScatter, 0, kAssumedScatter};
+  }
+  const auto n = static_cast<double>(y.size());
+  const double stretch = std::sqrt(n / (n - static_cast<double>(coefficients)));
+  for (double& value : residuals) value *= stretch;
+  return residuals;
+}
+
+// What the laws say of each run, and how far they miss: made once.
+struct Scatter {
+  std::map<std::string, std::vector<double>> iteration;  // by machine
+  std::vector<double> noise;
+  std::vector<double> epochs;
+};
+
+Scatter scatter_of(const Model& model) {
+  Scatter scatter;
+  for (const IterationFit& fit : model.iterations) {
+    std::vector<double> y, fitted;
+    for (const Run& run : model.runs) {
+      if (!run.iteration_s || run.machine != fit.machine) continue;
+      y.push_back(*run.iteration_s);
+      fitted.push_back(iteration_time(*fit.chosen.model, placement_of(run)).iteration_s);
+    }
+    scatter.iteration[fit.machine] =
+        relative_residuals(y, fitted, fit.chosen.model->coefficients.size());
+  }
+  std::vector<double> noise, noise_line, epochs, epochs_line;
+  for (const Run& run : model.runs) {
+    if (run.noise && model.noise) {
+      noise.push_back(*run.noise);
+      noise_line.push_back(noise_at(*model.noise, run.global_batch));
+    }
+    if (!run.epochs) continue;
+    epochs.push_back(*run.epochs);
+    epochs_line.push_back(epochs_of_run(*model.epochs, model.noise, run));
+  }
+  scatter.noise = relative_residuals(noise, noise_line, 2);
+  scatter.epochs = relative_residuals(epochs, epochs_line, 2);
+  return scatter;
+}
+
+std::vector<Run> drawn_runs(const Model& model, const Scatter& scatter, Draws& draws) {
+  std::vector<Run> runs = model.runs;
+  for (Run& run : runs) {
+    if (run.iteration_s) {
+      const IterationFit* fit = iteration_for(model, run.machine);
+      const double fitted = iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
+      const double factor =
+          fitted / *run.iteration_s * (1 + drawn(scatter.iteration.at(fit->machine), draws));
+      run.iteration_s = *run.iteration_s * factor;
+      if (run.compute_s) run.compute_s = *run.compute_s * factor;
+      if (run.sync_s) run.sync_s = *run.sync_s * factor;
+    }
+    if (run.epochs) {
+      run.epochs =
+          epochs_of_run(*model.epochs, model.noise, run) * (1 + drawn(scatter.epochs, draws));
+    }
+  }
+  return runs;
+}
+
+// The model with its laws fitted to other runs; false when they do not determine it.
+bool refit(Model& model, const std::vector<Run>& runs) {
+  for (IterationFit& fit : model.iterations) {
+    std::vector<Run> own;
+    for (const Run& run : runs) {
+      if (run.iteration_s && run.machine == fit.machine) own.push_back(run);
+    }
+    std::string why;
+    const double update_s = fit.chosen.model->update_s;
+    fit.chosen.model = fit_only(fit.chosen.law, own, model.options, why);
+    if (!fit.chosen.model) return false;
+    fit.chosen.model->update_s = update_s;
+  }
+  return true;
+}
+
+// The noise line from noise drawn anew, the line of epochs at the noise that was measured: were
+// both drawn, scatter of x would flatten the line.
+void refit_epochs(Model& model, const std::vector<Run>& runs, const Scatter& scatter,
+                  Draws& draws) {
+  std::vector<Run> noisy = runs;
+  for (Run& run : noisy) {
+    if (!run.noise) continue;
+    run.noise = noise_at(*model.noise, run.global_batch) * (1 + drawn(scatter.noise, draws));
+  }
+  try {
+    if (!model.epochs->given) model.epochs = fit_epochs(runs, model.noise);
+    if (model.noise) model.noise = fit_noise(noisy);
+  } catch (const Error&) {
+    // A draw without a sensible line keeps the fitted one.
+  }
+}
+
+Range quantiles(std::vector<double> values) {
+  if (values.empty()) return {0, 0};
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {at(0.05), at(0.95)};
+}
+
+std::vector<WinShare> shares_of(const std::vector<Configuration>& wins) {
+  std::vector<WinShare> shares;
+  for (const Configuration& at : wins) {
+    const auto known = std::find_if(shares.begin(), shares.end(),
+                                    [&](const WinShare& one) { return one.at == at; });
+    const double weight = 1 / static_cast<double>(wins.size());
+    if (known == shares.end()) {
+      shares.push_back({at, weight});
+    } else {
+      known->share += weight;
+    }
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const WinShare& a, const WinShare& b) { return a.share > b.share; });
+  return shares;
+}
+
+}  // namespace
+
+Robustness robustness_of(const Model& model, const PlanRequest& request, const Candidate& choice) {
+  Draws draws(kSeed);
+  const Scatter scatter = scatter_of(model);
+  std::vector<double> hours, cost, epochs, iteration;
+  std::vector<Configuration> wins;
+  for (int i = 0; i < request.replicates; ++i) {
+    Model other = model;
+    const std::vector<Run> runs = drawn_runs(model, scatter, draws);
+    if (!refit(other, runs)) continue;
+    refit_epochs(other, runs, scatter, draws);
+    const auto same = evaluate(other, request.around, choice.at).candidate;
+    if (!same) continue;
+    hours.push_back(same->hours);
+    cost.push_back(same->cost_usd);
+    epochs.push_back(same->epochs);
+    iteration.push_back(same->iteration_s);
+    ClusterPlan plan;
+    evaluate_all(other, request, plan);
+    if (const auto winner = choose(plan, request.objective)) wins.push_back(winner->at);
+  }
+  return {quantiles(hours),     quantiles(cost), quantiles(epochs),
+          quantiles(iteration), shares_of(wins), static_cast<int>(hours.size())};
+}
+
+}  // namespace plumber
