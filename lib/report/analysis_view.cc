@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/analysis_view.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "report/node_table.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -20,6 +19,17 @@ bool limits(const Analysis& analysis, NodeId node) {
   return bound && std::find(bound->nodes.begin(), bound->nodes.end(), node) != bound->nodes.end();
 }
 
+Sentence consumer_sentence(const Analysis& analysis, const std::pair<Unit, Value>& share) {
+  for (const Bound& bound : analysis.bounds) {
+    if (bound.kind == BoundKind::kConsumer) continue;
+    return {
+        "Consumer-bound: the consumer waits only {} of the time; the pipeline could give {}, and a "
+        "faster one would not help.",
+        {share, {Unit::kPerSecond, bound.bound_per_s}}};
+  }
+  return {"Consumer-bound: the consumer waits only {} of the time.", {share}};
+}
+
 // The verdict's first words; what limits follows.
 Sentence verdict_sentence(const Pipeline& pipeline, const Analysis& analysis) {
   const Bound* bound = bottleneck_of(analysis);
@@ -27,27 +37,27 @@ Sentence verdict_sentence(const Pipeline& pipeline, const Analysis& analysis) {
     return {"Unknown: the trace has no counters, so it does not show what limits the pipeline.",
             {}};
   }
-  const std::pair<Unit, Value> rate{Unit::kPerSecond, bound->bound_per_s};
   const std::pair<Unit, Value> share{Unit::kShare, value_of(analysis.consumer.wait_share)};
-  const std::pair<Unit, Value> binding{Unit::kNone, binding_of(pipeline, *bound)};
+  Sentence sentence;
   switch (analysis.verdict) {
     case Verdict::kInputBound:
-      if (pipeline.consumer.bare)
-        return {"Input-bound: {} limits the pipeline to {}.", {binding, rate}};
-      return {"Input-bound: the consumer waits {} of the time; {} limits the pipeline to {}.",
-              {share, binding, rate}};
+      sentence = {"Input-bound: ", {}};
+      if (!pipeline.consumer.bare) {
+        sentence = {"Input-bound: the consumer waits {} of the time; ", {share}};
+      }
+      break;
     case Verdict::kConsumerBound:
-      return {
-          "Consumer-bound: the consumer waits only {} of the time, a faster pipeline would not "
-          "help.",
-          {share}};
+      return consumer_sentence(analysis, share);
     case Verdict::kBalanced:
-      return {"Balanced: the consumer waits {} of the time; {} limits the pipeline to {}.",
-              {share, binding, rate}};
+      sentence = {"Balanced: the consumer waits {} of the time; ", {share}};
+      break;
     case Verdict::kUnknown:
-      return {"Unknown consumer: {} limits the pipeline itself to {}.", {binding, rate}};
+      sentence = {"Unknown consumer: ", {}};
+      break;
   }
-  return {};
+  sentence += limit_of(pipeline, *bound);
+  sentence.pattern += ".";
+  return sentence;
 }
 
 Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
@@ -128,8 +138,9 @@ Section bounds_section(const Pipeline& pipeline, const Analysis& analysis) {
   table.columns = {{"kind", "", Unit::kNone},
                    {"nodes", "", Unit::kNone},
                    {"bound_per_s", "at most", Unit::kPerSecond},
-                   {"", "of traced", Unit::kNone},
-                   {"", "because of", Unit::kNone, true}};
+                   {"", "x traced", Unit::kNone},
+                   {"", "limit", Unit::kNone},
+                   {"", "nodes, largest share first", Unit::kNone, true}};
   table.shown = 5;
   for (const Bound& bound : analysis.bounds) {
     Value factor;
@@ -137,118 +148,10 @@ Section bounds_section(const Pipeline& pipeline, const Analysis& analysis) {
       factor = bound.bound_per_s / *observed;
     }
     table.rows.push_back({{word_of(bound.kind), names_of(pipeline, bound.nodes), bound.bound_per_s,
-                           factor, binding_of(pipeline, bound)},
+                           factor, binding_of(bound.kind), labels_of(pipeline, bound.nodes)},
                           table.rows.empty()});
   }
   return {"bounds", "What limits the rate, lowest first", table};
-}
-
-std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
-  const NodeAnalysis& node = analysis.nodes[id];
-  std::string notes;
-  const auto add = [&notes](bool holds, const char* word) {
-    if (holds) notes += (notes.empty() ? "" : ", ") + std::string(word);
-  };
-  add(limits(analysis, id), "limits");
-  add(node.below_cache, "below cache");
-  add(node.cache.legal && node.materialized_bytes.has_value(), "cacheable");
-  const auto& function = pipeline[id].function;
-  add(function && !function->facts.random.empty(), "random");
-  add(function && !function->facts.python.empty(), "python");
-  add(!pipeline[id].aligned && pipeline.dialect != Dialect::kNone, "no counters");
-  return notes;
-}
-
-std::string parallelism_text(const NodeAnalysis& node) {
-  if (!node.parallelism) return "A";
-  return (node.autotuned ? "A " : "") + fmt::format("{:g}", *node.parallelism);
-}
-
-Value per_epoch(const Cardinality& cardinality) {
-  switch (cardinality.kind) {
-    case Cardinality::Kind::kKnown:
-      return cardinality.elements;
-    case Cardinality::Kind::kInfinite:
-      return "infinite";
-    case Cardinality::Kind::kUnknown:
-      return {};
-  }
-  return {};
-}
-
-std::vector<Column> node_columns() {
-  return {{"name", "node", Unit::kNone, true},
-          {"op", "", Unit::kNone},
-          {"function", "function", Unit::kNone, true},
-          {"inputs", "", Unit::kNone},
-          {"elements", "", Unit::kCount},
-          {"visit_ratio", "per root", Unit::kNone},
-          {"calls", "", Unit::kNone},
-          {"service_s", "time", Unit::kSeconds},
-          {"cpu_s_per_element", "", Unit::kSeconds},
-          {"demand_s", "", Unit::kSeconds},
-          {"busy_cores", "cores", Unit::kNone},
-          {"rate_per_core_per_s", "per core", Unit::kPerSecond},
-          {"parallelism", "", Unit::kNone},
-          {"", "par", Unit::kNone},
-          {"autotuned", "", Unit::kNone},
-          {"segment", "", Unit::kNone},
-          {"bytes_per_element", "bytes", Unit::kBytes},
-          {"disk_bytes", "", Unit::kBytes},
-          {"elements_per_epoch", "", Unit::kCount},
-          {"materialized_bytes", "cached", Unit::kBytes},
-          {"held_bytes", "", Unit::kBytes},
-          {"buffer_fill", "", Unit::kNone},
-          {"below_cache", "", Unit::kNone},
-          {"cache.class", "", Unit::kNone},
-          {"cache.legal", "", Unit::kNone},
-          {"cache.reason", "", Unit::kNone},
-          {"", "notes", Unit::kNone}};
-}
-
-Row node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
-  const Node& node = pipeline[id];
-  const NodeAnalysis& result = analysis.nodes[id];
-  const bool named = node.function && !node.function->source_name.empty();
-  return {{node.name,
-           node.op,
-           named ? Value(node.function->source_name) : Value(),
-           names_of(pipeline, node.inputs),
-           result.elements,
-           result.visit_ratio,
-           result.calls,
-           result.service_s,
-           value_of(result.cpu_s_per_element),
-           result.demand_s,
-           result.busy_cores,
-           value_of(result.rate_per_core_per_s),
-           value_of(result.parallelism),
-           parallelism_text(result),
-           result.autotuned,
-           static_cast<double>(result.segment),
-           result.bytes_per_element,
-           result.disk_bytes,
-           per_epoch(result.elements_per_epoch),
-           value_of(result.materialized_bytes),
-           result.held_bytes,
-           value_of(result.buffer_fill),
-           result.below_cache,
-           word_of(result.cache.cache_class),
-           result.cache.legal,
-           result.cache.reason,
-           notes_of(pipeline, analysis, id)},
-          limits(analysis, id)};
-}
-
-Section nodes_section(const Pipeline& pipeline, const Analysis& analysis) {
-  Table table;
-  table.columns = node_columns();
-  for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    table.rows.push_back(node_row(pipeline, analysis, NodeId{static_cast<std::int32_t>(i)}));
-  }
-  return {"nodes",
-          "Nodes, source first (time and bytes of one element; par: calls at once, A by AUTOTUNE)",
-          table};
 }
 
 Section findings_section(const std::vector<Finding>& findings) {
@@ -295,7 +198,7 @@ Report analysis_view(const Pipeline& pipeline, const Analysis& analysis) {
   add_overview(report, pipeline, analysis);
   report.sections.push_back(bottleneck_section(pipeline, analysis));
   report.sections.push_back(bounds_section(pipeline, analysis));
-  report.sections.push_back(nodes_section(pipeline, analysis));
+  report.sections.push_back(node_table(pipeline, analysis));
   report.sections.push_back(
       {"memory", "", Fields{{{"held_bytes", "", Unit::kBytes, analysis.memory.held_bytes}}}});
   report.sections.push_back(memory_items(analysis.memory.items, "Memory that the pipeline holds"));
@@ -303,6 +206,10 @@ Report analysis_view(const Pipeline& pipeline, const Analysis& analysis) {
                              Fields{{{"graph", "", Unit::kNone, pipeline.unaligned.graph},
                                      {"model", "", Unit::kNone, pipeline.unaligned.model}}}});
   report.sections.push_back(findings_section(analysis.findings));
+  if (analysis.verdict != Verdict::kConsumerBound && !analysis.bounds.empty()) {
+    report.sections.push_back(
+        {"", "", Prose{{{"plumber optimize makes a plan and a changed program of this.", {}}}}});
+  }
   report.sections.push_back(json_field("warnings", analysis.warnings));
   report.csv_section = "nodes";
   report.graph = graph_of(pipeline, analysis);

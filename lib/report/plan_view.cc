@@ -75,8 +75,10 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
                                {{Unit::kNone, *predicted.cache_pays_after_epochs}}});
   }
   if (predicted.bound && result.status != PlanStatus::kInfeasible) {
-    prose.sentences.push_back(
-        {"Then {} limits it.", {{Unit::kNone, binding_of(pipeline, *predicted.bound)}}});
+    Sentence sentence{"Then ", {}};
+    sentence += limit_of(pipeline, *predicted.bound);
+    sentence.pattern += ".";
+    prose.sentences.push_back(std::move(sentence));
   }
 }
 

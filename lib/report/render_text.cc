@@ -34,7 +34,7 @@ struct Grid {
   std::vector<std::size_t> widths;
 };
 
-Grid grid_of(const Table& table, std::size_t rows) {
+Grid grid_of(const Table& table, const std::vector<const Row*>& rows) {
   Grid grid;
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -43,11 +43,11 @@ Grid grid_of(const Table& table, std::size_t rows) {
     titles.push_back(table.columns[i].title);
   }
   grid.lines.push_back(titles);
-  for (std::size_t r = 0; r < rows; ++r) {
+  for (const Row* row : rows) {
     std::vector<std::string> line;
     for (const std::size_t i : grid.columns) {
-      const std::string text = readable(table.rows[r].cells[i], table.columns[i].unit);
-      line.push_back(text == "-" && table.columns[i].elastic ? "" : text);
+      const std::string text = readable(row->cells[i], table.columns[i].unit);
+      line.push_back(text == "-" && !is_number(table, i) ? "" : text);
     }
     grid.lines.push_back(line);
   }
@@ -74,28 +74,56 @@ void fit(Grid& grid, const Table& table, std::size_t width) {
   }
 }
 
+// The rows that people see; `left` counts those that -v shows.
+std::vector<const Row*> visible_rows(const Table& table, const TextStyle& style,
+                                     std::size_t& left) {
+  std::vector<const Row*> rows;
+  left = 0;
+  for (const Row& row : table.rows) {
+    if (row.for_programs) continue;
+    if (style.all || rows.size() < table.shown) {
+      rows.push_back(&row);
+    } else {
+      ++left;
+    }
+  }
+  return rows;
+}
+
+std::string rest(std::size_t left) {
+  return left == 0 ? "" : fmt::format("  ... {} more: -v shows them\n", left);
+}
+
+std::string shortened(std::string text, const Column& column, std::size_t width) {
+  const std::size_t place =
+      column.expendable.empty() ? std::string::npos : text.find(column.expendable);
+  if (width_of(text) > width && place != std::string::npos) {
+    text.erase(place, column.expendable.size());
+  }
+  return elide_middle(text, width);
+}
+
 std::string table_text(const Table& table, const TextStyle& style) {
-  const std::size_t rows = style.all ? table.rows.size() : std::min(table.shown, table.rows.size());
+  std::size_t left = 0;
+  const std::vector<const Row*> rows = visible_rows(table, style, left);
   Grid grid = grid_of(table, rows);
   fit(grid, table, static_cast<std::size_t>(style.width));
   std::string text;
   for (std::size_t r = 0; r < grid.lines.size(); ++r) {
     std::string line;
     for (std::size_t c = 0; c < grid.columns.size(); ++c) {
-      const std::string cell = elide_middle(grid.lines[r][c], grid.widths[c]);
+      const std::string cell =
+          shortened(grid.lines[r][c], table.columns[grid.columns[c]], grid.widths[c]);
       const std::string blanks(grid.widths[c] - width_of(cell), ' ');
       line += std::string(kGap, ' ') +
               (is_number(table, grid.columns[c]) ? blanks + cell : cell + blanks);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     if (r == 0) line = painted(line, kFaint, style);
-    if (r > 0 && table.rows[r - 1].highlighted) line = painted(line, kStrong, style);
+    if (r > 0 && rows[r - 1]->highlighted) line = painted(line, kStrong, style);
     text += line + "\n";
   }
-  if (rows < table.rows.size()) {
-    text += fmt::format("  ... {} more: -v shows them\n", table.rows.size() - rows);
-  }
-  return text;
+  return text + rest(left);
 }
 
 std::string indented(const std::string& text, const std::string& first, std::size_t indent) {
@@ -107,14 +135,15 @@ std::string indented(const std::string& text, const std::string& first, std::siz
 }
 
 std::string items_text(const Table& table, const TextStyle& style) {
-  const std::size_t rows = style.all ? table.rows.size() : std::min(table.shown, table.rows.size());
+  std::size_t left = 0;
+  const std::vector<const Row*> rows = visible_rows(table, style, left);
   std::string text;
-  for (std::size_t r = 0; r < rows; ++r) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     bool lead = true;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const Column& column = table.columns[i];
       if (column.title.empty()) continue;
-      const std::string cell = readable(table.rows[r].cells[i], column.unit);
+      const std::string cell = readable(rows[r]->cells[i], column.unit);
       if (lead) {
         text += indented(cell, painted(fmt::format("{:>3}. ", r + 1), kBold, style), 5);
       } else if (cell != "-") {
@@ -123,10 +152,7 @@ std::string items_text(const Table& table, const TextStyle& style) {
       lead = false;
     }
   }
-  if (rows < table.rows.size()) {
-    text += fmt::format("  ... {} more: -v shows them\n", table.rows.size() - rows);
-  }
-  return text;
+  return text + rest(left);
 }
 
 std::string fields_text(const Fields& fields) {
@@ -168,6 +194,11 @@ std::string render_text(const Report& report, const TextStyle& style) {
     }
     if (!text.empty()) text += "\n";
     if (!section.title.empty()) text += painted(section.title, kBold, style) + "\n";
+    if (!section.legend.empty()) {
+      for (const std::string& line : wrap(section.legend, kProseWidth)) {
+        text += painted("  " + line, kFaint, style) + "\n";
+      }
+    }
     text += body;
   }
   return text;

@@ -30,6 +30,7 @@ enum class Unit {
   kBytesPerSecond,
   kShare,
   kGainPerSecond,  // a rate with its sign
+  kCores,
 };
 
 /// nullopt-like monostate is null in JSON and "-" in text.
@@ -57,6 +58,12 @@ struct Fields {
 struct Sentence {
   std::string pattern;
   std::vector<std::pair<Unit, Value>> values;
+
+  Sentence& operator+=(const Sentence& other) {
+    pattern += other.pattern;
+    values.insert(values.end(), other.values.begin(), other.values.end());
+    return *this;
+  }
 };
 
 struct Prose {
@@ -73,12 +80,14 @@ struct Column {
   std::string key;
   std::string title;
   Unit unit = Unit::kNone;
-  bool elastic = false;  // elided in the middle when the table is too wide
+  bool elastic = false;      // elided in the middle when the table is too wide
+  std::string expendable{};  // a part of its texts to leave out before that
 };
 
 struct Row {
   std::vector<Value> cells;
   bool highlighted = false;
+  bool for_programs = false;  // text leaves it out
 };
 
 struct Table {
@@ -92,6 +101,7 @@ struct Section {
   std::string key;
   std::string title;  // heading in text; a section without one shows its content alone
   std::variant<Fields, Table, Prose> body;
+  std::string legend{};  // what the columns mean; below the heading
 };
 
 struct GraphNode {

@@ -10,6 +10,12 @@
 namespace plumber {
 namespace {
 
+// Hundredths of a core are as much as a trace can tell.
+std::string readable_cores(double cores) {
+  if (cores > 0 && cores < 0.005) return "<0.01";
+  return cores < 100 ? fmt::format("{:.2f}", cores) : format_number(cores);
+}
+
 std::string readable_number(double number, Unit unit) {
   switch (unit) {
     case Unit::kNone:
@@ -28,6 +34,8 @@ std::string readable_number(double number, Unit unit) {
       return format_bytes_rate(number);
     case Unit::kShare:
       return format_share(number);
+    case Unit::kCores:
+      return readable_cores(number);
   }
   return {};
 }

@@ -8,7 +8,7 @@
 namespace plumber {
 namespace {
 
-constexpr std::size_t kNamedNodes = 3;  // of a bound; a thread can run dozens
+constexpr std::size_t kNamedNodes = 2;  // of a bound; a thread can run dozens
 
 }  // namespace
 
@@ -103,8 +103,12 @@ std::string word_of(ModelKind model) {
 }
 
 std::string label_of(const Node& node) {
-  if (!node.function || node.function->source_name.empty()) return node.name;
-  return fmt::format("{} ({})", node.name, node.function->source_name);
+  std::string label = node.name;
+  if (const std::size_t last = label.rfind('>'); last != std::string::npos) {
+    label = label.substr(last + 1) + " in " + label.substr(0, label.find('>'));
+  }
+  if (!node.function || node.function->source_name.empty()) return label;
+  return fmt::format("{} ({})", label, node.function->source_name);
 }
 
 std::string labels_of(const Pipeline& pipeline, const std::vector<NodeId>& nodes) {
@@ -116,21 +120,52 @@ std::string labels_of(const Pipeline& pipeline, const std::vector<NodeId>& nodes
   return text;
 }
 
-std::string binding_of(const Pipeline& pipeline, const Bound& bound) {
-  const std::string labels = labels_of(pipeline, bound.nodes);
+std::string binding_of(BoundKind kind) {
+  switch (kind) {
+    case BoundKind::kThread:
+      return "one thread";
+    case BoundKind::kParallel:
+      return "calls at once";
+    case BoundKind::kCpu:
+      return "all cores";
+    case BoundKind::kDisk:
+      return "disk";
+    case BoundKind::kPythonLock:
+      return "Python's lock";
+    case BoundKind::kConsumer:
+      return "the consumer";
+  }
+  return {};
+}
+
+Sentence limit_of(const Pipeline& pipeline, const Bound& bound) {
+  const std::pair<Unit, Value> rate{Unit::kPerSecond, bound.bound_per_s};
+  if (bound.kind == BoundKind::kConsumer || bound.nodes.empty()) {
+    return {"{} limits the pipeline to {}", {{Unit::kNone, binding_of(bound.kind)}, rate}};
+  }
+  const std::pair<Unit, Value> first{Unit::kNone, label_of(pipeline[bound.nodes.front()])};
+  const std::size_t others = bound.nodes.size() - 1;
   switch (bound.kind) {
     case BoundKind::kThread:
-      return "the one thread of " + labels;
+      if (others == 0) return {"{} on its one thread limits the pipeline to {}", {first, rate}};
+      return {"{}, on one thread with {}, limits the pipeline to {}",
+              {first,
+               {Unit::kNone, fmt::format("{} more node{}", others, others == 1 ? "" : "s")},
+               rate}};
     case BoundKind::kParallel:
-      return "the calls in flight of " + labels;
+      return {"{} limits the pipeline to {}", {first, rate}};
     case BoundKind::kCpu:
-      return "all cores together, most of them for " + labels;
+      return {"the cores are all busy, most of all with {}, and limit the pipeline to {}",
+              {first, rate}};
     case BoundKind::kDisk:
-      return "the disk, read by " + labels;
+      return {"the disk, read by {}, limits the pipeline to {}", {first, rate}};
     case BoundKind::kPythonLock:
-      return "Python's one lock, held by " + labels;
+      return {
+          "{} holds Python's lock, which one thread at a time can have, and limits the pipeline "
+          "to {}",
+          {first, rate}};
     case BoundKind::kConsumer:
-      return "the consumer's own time between two elements";
+      break;
   }
   return {};
 }

@@ -17,14 +17,18 @@ std::string word_of(CacheClass cache);   // "exact", "order", "content"
 std::string word_of(PlanStatus status);  // "optimal", "no-change", "infeasible"
 std::string word_of(ModelKind model);    // "default", "paper"
 
-/// "MapDataset/_7 (_decode)": the name, and the user's function if there is one.
+/// "MapDataset/_7 (_decode)": the name, and the user's function if there is one. A node inside a
+/// function goes by its own name and the outermost one: "TFRecordDataset in MapDataset/_7".
 std::string label_of(const Node& node);
 
-/// The same for a bound's nodes, the first few of them; "and 3 more" stands for the rest.
+/// Labels of a bound's nodes, the first two of them; "and 3 more" stands for the rest.
 std::string labels_of(const Pipeline& pipeline, const std::vector<NodeId>& nodes);
 
-/// What binds, in words: "calls in flight of MapDataset/_7 (_decode)".
-std::string binding_of(const Pipeline& pipeline, const Bound& bound);
+/// What binds, in words: "one thread", "calls at once", ...
+std::string binding_of(BoundKind kind);
+
+/// The bound as a sentence without its end: "MapDataset/_7 (_decode) limits the pipeline to {}".
+Sentence limit_of(const Pipeline& pipeline, const Bound& bound);
 
 /// Names of the nodes, as JSON has them.
 std::vector<std::string> names_of(const Pipeline& pipeline, const std::vector<NodeId>& nodes);
