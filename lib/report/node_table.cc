@@ -59,7 +59,7 @@ Value per_epoch(const Cardinality& cardinality) {
   return {};
 }
 
-std::vector<Column> node_columns() {
+std::vector<ReportColumn> node_columns() {
   return {{"name", "", Unit::kNone},
           {"", "node", Unit::kNone, true, "Dataset"},
           {"op", "", Unit::kNone},
@@ -91,7 +91,7 @@ std::vector<Column> node_columns() {
           {"", "notes", Unit::kNone}};
 }
 
-Row node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
+ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   const Node& node = pipeline[id];
   const NodeAnalysis& result = analysis.nodes[id];
   const bool named = node.function && !node.function->source_name.empty();

@@ -34,11 +34,11 @@ struct CsvCell {
 
 std::string csv_of(const Table& table) {
   std::string header;
-  for (const Column& column : table.columns) {
+  for (const ReportColumn& column : table.columns) {
     if (!column.key.empty()) header += (header.empty() ? "" : ",") + column.key;
   }
   std::string text = header + "\r\n";
-  for (const Row& row : table.rows) {
+  for (const ReportRow& row : table.rows) {
     bool first = true;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].key.empty()) continue;

@@ -36,7 +36,7 @@ Json& at_path(Json& root, const std::string& path) {
 
 Json json_of(const Table& table) {
   Json rows = Json::array();
-  for (const Row& row : table.rows) {
+  for (const ReportRow& row : table.rows) {
     Json object = Json::object();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].key.empty()) continue;

@@ -22,7 +22,7 @@ std::string painted(const std::string& text, const char* color, const TextStyle&
 }
 
 bool is_number(const Table& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [column](const Row& row) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [column](const ReportRow& row) {
     return std::holds_alternative<double>(row.cells[column]);
   });
 }
@@ -34,7 +34,7 @@ struct Grid {
   std::vector<std::size_t> widths;
 };
 
-Grid grid_of(const Table& table, const std::vector<const Row*>& rows) {
+Grid grid_of(const Table& table, const std::vector<const ReportRow*>& rows) {
   Grid grid;
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -43,7 +43,7 @@ Grid grid_of(const Table& table, const std::vector<const Row*>& rows) {
     titles.push_back(table.columns[i].title);
   }
   grid.lines.push_back(titles);
-  for (const Row* row : rows) {
+  for (const ReportRow* row : rows) {
     std::vector<std::string> line;
     for (const std::size_t i : grid.columns) {
       const std::string text = readable(row->cells[i], table.columns[i].unit);
@@ -75,11 +75,11 @@ void fit(Grid& grid, const Table& table, std::size_t width) {
 }
 
 // The rows that people see; `left` counts those that -v shows.
-std::vector<const Row*> visible_rows(const Table& table, const TextStyle& style,
-                                     std::size_t& left) {
-  std::vector<const Row*> rows;
+std::vector<const ReportRow*> visible_rows(const Table& table, const TextStyle& style,
+                                           std::size_t& left) {
+  std::vector<const ReportRow*> rows;
   left = 0;
-  for (const Row& row : table.rows) {
+  for (const ReportRow& row : table.rows) {
     if (row.for_programs) continue;
     if (style.all || rows.size() < table.shown) {
       rows.push_back(&row);
@@ -94,7 +94,7 @@ std::string rest(std::size_t left) {
   return left == 0 ? "" : fmt::format("  ... {} more: -v shows them\n", left);
 }
 
-std::string shortened(std::string text, const Column& column, std::size_t width) {
+std::string shortened(std::string text, const ReportColumn& column, std::size_t width) {
   const std::size_t place =
       column.expendable.empty() ? std::string::npos : text.find(column.expendable);
   if (width_of(text) > width && place != std::string::npos) {
@@ -105,7 +105,7 @@ std::string shortened(std::string text, const Column& column, std::size_t width)
 
 std::string table_text(const Table& table, const TextStyle& style) {
   std::size_t left = 0;
-  const std::vector<const Row*> rows = visible_rows(table, style, left);
+  const std::vector<const ReportRow*> rows = visible_rows(table, style, left);
   Grid grid = grid_of(table, rows);
   fit(grid, table, static_cast<std::size_t>(style.width));
   std::string text;
@@ -136,12 +136,12 @@ std::string indented(const std::string& text, const std::string& first, std::siz
 
 std::string items_text(const Table& table, const TextStyle& style) {
   std::size_t left = 0;
-  const std::vector<const Row*> rows = visible_rows(table, style, left);
+  const std::vector<const ReportRow*> rows = visible_rows(table, style, left);
   std::string text;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     bool lead = true;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const Column& column = table.columns[i];
+      const ReportColumn& column = table.columns[i];
       if (column.title.empty()) continue;
       const std::string cell = readable(rows[r]->cells[i], column.unit);
       if (lead) {

@@ -76,7 +76,7 @@ enum class Layout {
            // value"
 };
 
-struct Column {
+struct ReportColumn {
   std::string key;
   std::string title;
   Unit unit = Unit::kNone;
@@ -84,15 +84,15 @@ struct Column {
   std::string expendable{};  // a part of its texts to leave out before that
 };
 
-struct Row {
+struct ReportRow {
   std::vector<Value> cells;
   bool highlighted = false;
   bool for_programs = false;  // text leaves it out
 };
 
 struct Table {
-  std::vector<Column> columns;
-  std::vector<Row> rows;
+  std::vector<ReportColumn> columns;
+  std::vector<ReportRow> rows;
   Layout layout = Layout::kTable;
   std::size_t shown = 1000000;  // rows that text shows unless all are asked for
 };

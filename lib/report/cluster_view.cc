@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/cluster_view.h"
+
+#include "report/sections.h"
+
+namespace plumber {
+
+Field key_value(const std::string& key, Value value) {
+  return {key, "", Unit::kNone, std::move(value)};
+}
+
+Value pair_value(const Range& range) { return std::vector<double>{range.first, range.second}; }
+
+Section warnings_section(const std::vector<std::string>& warnings) {
+  return json_field("warnings", warnings);
+}
+
+}  // namespace plumber

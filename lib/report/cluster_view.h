@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of `plumber cluster` as reports. docs/cluster.md says what each key means.
+#pragma once
+
+#include "cluster/model.h"
+#include "cluster/noise.h"
+#include "cluster/plan.h"
+#include "report/report.h"
+
+namespace plumber {
+
+/// CSV: the series.
+Report noise_view(const NoiseResult& result);
+
+/// The JSON is the model's file. CSV: the runs with what the laws say of them.
+Report fit_view(const Model& model);
+
+/// CSV: every configuration that meets the constraints.
+Report cluster_plan_view(const ClusterPlan& plan);
+
+// Parts of the views.
+
+/// A field that is not null, for JSON alone.
+Field key_value(const std::string& key, Value value);
+
+/// [low, high].
+Value pair_value(const Range& range);
+
+/// The warnings: JSON alone, because text has them on standard error.
+Section warnings_section(const std::vector<std::string>& warnings);
+
+}  // namespace plumber

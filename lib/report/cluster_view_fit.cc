@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "report/cluster_view.h"
+#include "report/sections.h"
+
+namespace plumber {
+namespace {
+
+Value positive_pair(const std::vector<double>& errors) {
+  return errors.empty() ? Value() : Value(errors);
+}
+
+void add_line(Fields& fields, const Line& line) {
+  fields.fields.push_back(key_value("r2", line.r2));
+  fields.fields.push_back(key_value("standard_errors", positive_pair(line.standard_errors)));
+  fields.fields.push_back(key_value("leave_one_out", value_of(line.leave_one_out)));
+  fields.fields.push_back(key_value("points", static_cast<double>(line.points)));
+  fields.fields.push_back(key_value("range", pair_value(line.range)));
+}
+
+Section noise_section(const Model& model) {
+  if (!model.noise) return json_field("noise", {});
+  Fields fields{
+      {key_value("intercept", model.noise->intercept), key_value("slope", model.noise->slope)}};
+  add_line(fields, *model.noise);
+  return {"noise", "", fields};
+}
+
+Section epochs_section(const Model& model) {
+  if (!model.epochs) return json_field("epochs", {});
+  const EpochsFit& epochs = *model.epochs;
+  const std::string source = epochs.given        ? "job"
+                             : epochs.calibrated ? "one-configuration"
+                                                 : "runs";
+  Fields fields{{key_value("law", std::string(epochs.law == EpochsLaw::kNoise ? "noise" : "batch")),
+                 key_value("e_star", epochs.line.intercept), key_value("theta", epochs.line.slope),
+                 key_value("source", source)}};
+  add_line(fields, epochs.line);
+  return {"epochs", "", fields};
+}
+
+Section coefficients_section(const std::string& key, const IterationModel& law) {
+  Fields fields;
+  for (const Coefficient& one : law.coefficients) {
+    fields.fields.push_back(key_value(one.name, one.value));
+  }
+  return {key, "", fields};
+}
+
+Section standard_errors_section(const IterationModel& law) {
+  Fields fields;
+  for (const Coefficient& one : law.coefficients) {
+    fields.fields.push_back(key_value(one.name, value_of(one.standard_error)));
+  }
+  return {"iteration.standard_errors", "", fields};
+}
+
+void add_iteration(Report& report, const IterationFit& fit) {
+  const LawResult& chosen = fit.chosen;
+  report.sections.push_back(
+      {"iteration", "",
+       Fields{{key_value("machine", fit.machine), key_value("law", law_word(chosen.law))}}});
+  report.sections.push_back(coefficients_section("iteration.coefficients", *chosen.model));
+  report.sections.push_back(standard_errors_section(*chosen.model));
+  report.sections.push_back(
+      {"iteration", "",
+       Fields{{key_value("update_s", chosen.model->update_s), key_value("r2", chosen.r2),
+               key_value("mean_error", chosen.mean_error),
+               key_value("leave_one_out", value_of(chosen.leave_one_out))}}});
+}
+
+Section compared_section(const IterationFit& fit) {
+  Table table;
+  table.columns = {{"law", "law"},
+                   {"r2", "R2"},
+                   {"mean_error", "mean error", Unit::kShare},
+                   {"leave_one_out", "left out", Unit::kShare},
+                   {"why_not", "why not", Unit::kNone, true}};
+  for (const LawResult& one : fit.compared) {
+    const bool fitted = one.model.has_value();
+    table.rows.push_back(
+        {{law_word(one.law), fitted ? Value(one.r2) : Value(),
+          fitted ? Value(one.mean_error) : Value(), value_of(one.leave_one_out), one.why_not},
+         fit.compared.size() > 1 && one.law == fit.chosen.law});
+  }
+  return {"iteration.compared", "Laws of the iteration's time", table};
+}
+
+Section machines_section(const Model& model) {
+  Table table;
+  table.columns = {{"machine", ""}, {"law", ""}, {"names", ""}, {"values", ""}, {"update_s", ""}};
+  for (const IterationFit& fit : model.iterations) {
+    std::vector<std::string> names;
+    std::vector<double> values;
+    for (const Coefficient& one : fit.chosen.model->coefficients) {
+      names.push_back(one.name);
+      values.push_back(one.value);
+    }
+    table.rows.push_back(
+        {{fit.machine, law_word(fit.chosen.law), names, values, fit.chosen.model->update_s},
+         false});
+  }
+  return {"machines", "", table};
+}
+
+Section saturation_section(const Model& model) {
+  Table table;
+  table.columns = {{"machine", ""},
+                   {"workers", "", Unit::kCount},
+                   {"per_worker_batch", ""},
+                   {"rate_samples_per_s", "", Unit::kPerSecond}};
+  for (const Saturation& one : model.saturation) {
+    table.rows.push_back(
+        {{one.machine, one.workers, one.per_worker_batch, one.rate_samples_per_s}, false});
+  }
+  return {"saturation", "", table};
+}
+
+Section valid_section(const ValidRange& valid) {
+  return {"valid", "",
+          Fields{{key_value("workers", pair_value(valid.workers)),
+                  key_value("global_batch", pair_value(valid.global_batch)),
+                  key_value("per_worker_batch", pair_value(valid.per_worker_batch)),
+                  key_value("noise", valid.noise ? pair_value(*valid.noise) : Value())}}};
+}
+
+Section job_section(const Job& job) {
+  return {
+      "job", "",
+      Fields{{key_value("name", job.name), key_value("target", job.target),
+              key_value("learning_rate_rule", job.learning_rate_rule),
+              key_value("samples", value_of(job.samples)),
+              key_value("parameters", value_of(job.parameters)),
+              key_value("memory_per_sample_bytes", value_of(job.memory_per_sample_bytes)),
+              key_value("memory_fixed_bytes", value_of(job.memory_fixed_bytes)),
+              key_value("min_batch", value_of(job.min_batch)),
+              key_value("max_batch", value_of(job.max_batch)),
+              key_value("e_star", value_of(job.e_star)), key_value("theta", value_of(job.theta))}}};
+}
+
+Section options_section(const IterationOptions& options) {
+  return {"options", "",
+          Fields{{key_value("model", options.law ? law_word(*options.law) : std::string("auto")),
+                  key_value("batch_term", options.batch_term),
+                  key_value("total_only", options.total_only)}}};
+}
+
+ReportRow run_row(const Model& model, const TrainingRun& run) {
+  Value fitted_s, fitted_noise, fitted_epochs, error;
+  const IterationFit* fit = iteration_for(model, run.machine);
+  if (fit && run.iteration_s) {
+    const double time_s = iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
+    fitted_s = time_s;
+    error = time_s / *run.iteration_s - 1;
+  }
+  if (model.noise) fitted_noise = noise_at(*model.noise, run.global_batch);
+  if (model.epochs) fitted_epochs = epochs_of_run(*model.epochs, model.noise, run);
+  return {
+      {run.machine, run.workers, run.global_batch, value_of(run.nodes), value_of(run.iteration_s),
+       fitted_s, error, value_of(run.compute_s), value_of(run.sync_s), value_of(run.noise),
+       fitted_noise, value_of(run.epochs), fitted_epochs, value_of(run.restarts)},
+      false};
+}
+
+Section runs_section(const Model& model) {
+  Table table;
+  table.columns = {{"machine", ""},
+                   {"workers", "workers", Unit::kCount},
+                   {"global_batch", "batch", Unit::kCount},
+                   {"nodes", ""},
+                   {"iteration_s", "iteration", Unit::kSeconds},
+                   {"fitted_iteration_s", "fitted", Unit::kSeconds},
+                   {"iteration_error", ""},
+                   {"compute_s", ""},
+                   {"sync_s", ""},
+                   {"noise", "noise"},
+                   {"fitted_noise", "fitted"},
+                   {"epochs", "epochs"},
+                   {"fitted_epochs", "fitted"},
+                   {"restarts", ""}};
+  table.shown = 20;
+  for (const TrainingRun& run : model.runs) table.rows.push_back(run_row(model, run));
+  return {"runs", "Runs, and what the laws say of them", table};
+}
+
+void add_statistics_sentences(Prose& prose, const Model& model) {
+  if (model.noise) {
+    prose.sentences.push_back({"Noise: {} + {} / sqrt(batch), R2 {}.",
+                               {{Unit::kNone, model.noise->intercept},
+                                {Unit::kNone, model.noise->slope},
+                                {Unit::kNone, model.noise->r2}}});
+  }
+  if (!model.epochs) return;
+  const bool by_noise = model.epochs->law == EpochsLaw::kNoise;
+  prose.sentences.push_back(
+      {by_noise ? "Epochs: {} + {} noise, {}." : "Epochs: {} + {} batch, {}.",
+       {{Unit::kNone, model.epochs->line.intercept},
+        {Unit::kNone, model.epochs->line.slope},
+        {Unit::kNone, model.epochs->given ? Value(std::string("as the job file says"))
+                                          : Value(std::string("by the runs"))}}});
+}
+
+Prose headline(const Model& model) {
+  const LawResult& law = model.iterations[0].chosen;
+  Prose prose{{{"{} runs fitted; iteration time by the law '{}', {} off on average.",
+                {{Unit::kCount, static_cast<double>(model.runs.size())},
+                 {Unit::kNone, law_word(law.law)},
+                 {Unit::kShare, law.mean_error}}}}};
+  add_statistics_sentences(prose, model);
+  prose.sentences.push_back({"Valid for {} workers and batches of {}.",
+                             {{Unit::kCount, pair_value(model.valid.workers)},
+                              {Unit::kCount, pair_value(model.valid.global_batch)}}});
+  return prose;
+}
+
+}  // namespace
+
+Report fit_view(const Model& model) {
+  Report report;
+  report.sections.push_back({"", "", headline(model)});
+  report.sections.push_back(json_field("schema_version", 1.0));
+  report.sections.push_back(job_section(model.job));
+  report.sections.push_back(noise_section(model));
+  report.sections.push_back(epochs_section(model));
+  add_iteration(report, model.iterations[0]);
+  report.sections.push_back(compared_section(model.iterations[0]));
+  report.sections.push_back(machines_section(model));
+  report.sections.push_back(saturation_section(model));
+  report.sections.push_back(valid_section(model.valid));
+  report.sections.push_back(options_section(model.options));
+  report.sections.push_back(runs_section(model));
+  report.sections.push_back(warnings_section(model.warnings));
+  report.csv_section = "runs";
+  return report;
+}
+
+}  // namespace plumber

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/cluster_view.h"
+#include "report/sections.h"
+
+namespace plumber {
+namespace {
+
+std::string dollars(double usd) { return fmt::format("${:.2f}", usd); }
+
+std::string hours_text(double hours) {
+  return hours < 1 ? fmt::format("{:.3g} min", hours * 60) : fmt::format("{:.4g} h", hours);
+}
+
+std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one) {
+  return {key_value("workers", one.at.workers),
+          key_value("global_batch", one.at.global_batch),
+          key_value("machine", plan.machines[one.at.machine].name),
+          key_value("nodes", one.nodes),
+          key_value("epochs", one.epochs),
+          key_value("iterations", one.iterations),
+          key_value("iteration_s", one.iteration_s),
+          key_value("compute_s", one.time.compute_s),
+          key_value("sync_s", one.time.sync_s),
+          key_value("input_s", value_of(one.input_s)),
+          key_value("limit", limit_word(one.limit)),
+          key_value("hours", one.hours),
+          key_value("cost_usd", one.cost_usd),
+          key_value("usd_per_hour", one.usd_per_hour),
+          key_value("memory_bytes", value_of(one.memory_bytes))};
+}
+
+// Numbers for programs; the last three columns are for people.
+Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candidates) {
+  Table table;
+  for (const Field& field : candidate_fields(plan, Outcome{})) {
+    table.columns.push_back({field.key, "", Unit::kNone});
+  }
+  table.columns[0].title = "workers";
+  table.columns[1].title = "batch";
+  if (plan.machines.size() > 1) table.columns[2].title = "machine";
+  table.columns[4].title = "epochs";
+  table.columns[6] = {"iteration_s", "iteration", Unit::kSeconds};
+  table.columns[10].title = "limit";
+  table.columns.push_back({"", "time"});
+  table.columns.push_back({"", "cost"});
+  for (const Outcome& one : candidates) {
+    ReportRow row;
+    for (const Field& field : candidate_fields(plan, one)) row.cells.push_back(field.value);
+    row.cells.emplace_back(hours_text(one.hours));
+    row.cells.emplace_back(dollars(one.cost_usd));
+    row.highlighted = plan.choice && one.at == plan.choice->at;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string name_of(const ClusterPlan& plan, const Outcome& one) {
+  const std::string& machine = plan.machines[one.at.machine].name;
+  return fmt::format("{:.6g} workers{}, batch {:.6g}", one.at.workers,
+                     machine.empty() ? "" : " on " + machine, one.at.global_batch);
+}
+
+std::string objective_phrase(ClusterObjective objective) {
+  switch (objective) {
+    case ClusterObjective::kTime:
+      return "the fastest";
+    case ClusterObjective::kCost:
+      return "the cheapest";
+    case ClusterObjective::kKnee:
+      return "the knee of cost against time";
+    case ClusterObjective::kCostTime:
+      return "the least cost times time";
+  }
+  return "";
+}
+
+void add_knee_sentence(Prose& prose, const ClusterPlan& plan) {
+  if (!plan.knee || plan.objective != ClusterObjective::kKnee || plan.knee->why.empty()) return;
+  prose.sentences.push_back(
+      {plan.knee->method == "maximum-distance"
+           ? "Kneedle finds no knee ({}): this is the point farthest from the line between the "
+             "front's ends."
+           : "There is no knee to find: {}.",
+       {{Unit::kNone, plan.knee->why}}});
+}
+
+void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
+  if (!plan.robustness || plan.robustness->winners.empty()) return;
+  const Robustness& robust = *plan.robustness;
+  prose.sentences.push_back(
+      {"Within the runs' scatter: {}, {}; {} wins in {} of {} draws.",
+       {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
+        {Unit::kNone, dollars(robust.cost_usd.first) + " to " + dollars(robust.cost_usd.second)},
+        {Unit::kNone, fmt::format("{:.6g} workers with batch {:.6g}", robust.winners[0].at.workers,
+                                  robust.winners[0].at.global_batch)},
+        {Unit::kShare, robust.winners[0].share},
+        {Unit::kCount, static_cast<double>(robust.replicates)}}});
+}
+
+Prose headline(const ClusterPlan& plan) {
+  if (!plan.choice) {
+    return {{{"Not possible: all {} configurations break a constraint.",
+              {{Unit::kCount, static_cast<double>(plan.rejected.size())}}}}};
+  }
+  const Outcome& choice = *plan.choice;
+  Prose prose{{{"{}: {} for {}, {} of {}.",
+                {{Unit::kNone, name_of(plan, choice)},
+                 {Unit::kNone, hours_text(choice.hours)},
+                 {Unit::kNone, dollars(choice.cost_usd)},
+                 {Unit::kNone, objective_phrase(plan.objective)},
+                 {Unit::kNone, fmt::format("{} configurations", plan.candidates.size())}}},
+               {"{} epochs, {} iterations of {}; {} limits it.",
+                {{Unit::kNone, choice.epochs},
+                 {Unit::kCount, choice.iterations},
+                 {Unit::kSeconds, choice.iteration_s},
+                 {Unit::kNone, limit_word(choice.limit)}}}}};
+  add_knee_sentence(prose, plan);
+  add_robustness_sentence(prose, plan);
+  return prose;
+}
+
+Section range_section(const ClusterPlan& plan) {
+  if (!plan.robustness) return json_field("range", {});
+  const Robustness& robust = *plan.robustness;
+  return {"range", "",
+          Fields{{key_value("hours", pair_value(robust.hours)),
+                  key_value("cost_usd", pair_value(robust.cost_usd)),
+                  key_value("epochs", pair_value(robust.epochs)),
+                  key_value("iteration_s", pair_value(robust.iteration_s))}}};
+}
+
+void add_robustness(Report& report, const ClusterPlan& plan) {
+  if (!plan.robustness) {
+    report.sections.push_back(json_field("robustness", {}));
+    return;
+  }
+  Table table;
+  table.columns = {{"workers", ""}, {"global_batch", ""}, {"machine", ""}, {"share", ""}};
+  for (const WinShare& one : plan.robustness->winners) {
+    table.rows.push_back(
+        {{one.at.workers, one.at.global_batch, plan.machines[one.at.machine].name, one.share},
+         false});
+  }
+  const double replicates = plan.robustness->replicates;
+  report.sections.push_back({"robustness", "", Fields{{key_value("replicates", replicates)}}});
+  report.sections.push_back({"robustness.winners", "", table});
+}
+
+Section knee_section(const ClusterPlan& plan) {
+  if (!plan.knee) return json_field("knee", {});
+  const Outcome& at = plan.pareto[plan.knee->index];
+  return {
+      "knee", "",
+      Fields{{key_value("workers", at.at.workers), key_value("global_batch", at.at.global_batch),
+              key_value("machine", plan.machines[at.at.machine].name), key_value("hours", at.hours),
+              key_value("cost_usd", at.cost_usd), key_value("method", plan.knee->method),
+              key_value("why", plan.knee->why)}}};
+}
+
+Section policies_section(const ClusterPlan& plan) {
+  Table table;
+  table.columns = {{"policy", "without a model"},
+                   {"workers", "workers"},
+                   {"global_batch", "batch"},
+                   {"hours", ""},
+                   {"cost_usd", ""},
+                   {"", "time"},
+                   {"", "cost"}};
+  for (const Policy& one : plan.policies) {
+    ReportRow row{{one.name, {}, {}, {}, {}, {}, {}}, false};
+    if (one.outcome) {
+      row.cells = {one.name,
+                   one.outcome->at.workers,
+                   one.outcome->at.global_batch,
+                   one.outcome->hours,
+                   one.outcome->cost_usd,
+                   hours_text(one.outcome->hours),
+                   dollars(one.outcome->cost_usd)};
+    }
+    table.rows.push_back(row);
+  }
+  return {"policies", "Reference policies", table};
+}
+
+Section rejected_section(const ClusterPlan& plan) {
+  Table table;
+  table.columns = {{"workers", "workers"},
+                   {"global_batch", "batch"},
+                   {"machine", ""},
+                   {"reason", "why", Unit::kNone, true}};
+  if (plan.machines.size() > 1) table.columns[2].title = "machine";
+  table.shown = 5;
+  for (const RejectedConfiguration& one : plan.rejected) {
+    table.rows.push_back(
+        {{one.at.workers, one.at.global_batch, plan.machines[one.at.machine].name, one.reason},
+         false});
+  }
+  return {"rejected", "Rejected", table};
+}
+
+Section choice_section(const ClusterPlan& plan) {
+  if (!plan.choice) return json_field("choice", {});
+  return {"choice", "", Fields{candidate_fields(plan, *plan.choice)}};
+}
+
+}  // namespace
+
+Report cluster_plan_view(const ClusterPlan& plan) {
+  Report report;
+  report.sections.push_back({"", "", headline(plan)});
+  report.sections.push_back(json_field("schema_version", 1.0));
+  report.sections.push_back(json_field("objective", objective_word(plan.objective)));
+  report.sections.push_back(
+      json_field("status", std::string(plan.choice ? "feasible" : "infeasible")));
+  report.sections.push_back(choice_section(plan));
+  report.sections.push_back(range_section(plan));
+  add_robustness(report, plan);
+  Table front = candidate_table(plan, plan.pareto);
+  front.shown = 12;
+  report.sections.push_back({"pareto", "Nobody is both faster and cheaper", front});
+  report.sections.push_back(knee_section(plan));
+  report.sections.push_back(policies_section(plan));
+  const bool several = plan.machines.size() > 1;
+  report.sections.push_back({"machines", several ? "The best of each machine type" : "",
+                             candidate_table(plan, plan.by_machine)});
+  report.sections.push_back({"candidates", "", candidate_table(plan, plan.candidates)});
+  report.sections.push_back(rejected_section(plan));
+  report.sections.push_back(warnings_section(plan.warnings));
+  report.csv_section = "candidates";
+  return report;
+}
+
+}  // namespace plumber
