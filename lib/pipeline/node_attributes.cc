@@ -18,20 +18,6 @@ bool flag(const NodeDef& def, const char* name, bool absent) {
   return value && value->value_case() == tensorflow::AttrValue::kB ? value->b() : absent;
 }
 
-struct CyclePlaces {
-  int cycle = 0, block = 0;  // from the end; 0: none
-};
-
-CyclePlaces cycle_places(const std::string& op) {
-  if (op == "InterleaveDataset") return {-2, -1};
-  if (op == "ParallelInterleaveDatasetV4") return {-5, -4};
-  if (op == "ParallelInterleaveDatasetV3" || op == "ParallelInterleaveDatasetV2") return {-3, -2};
-  if (op == "LegacyParallelInterleaveDatasetV2") return {-4, -3};
-  if (op == "ParallelInterleaveDataset" || op == "ExperimentalParallelInterleaveDataset")
-    return {-5, -4};
-  return {};
-}
-
 // First dimension of a TensorSlice's first component.
 std::optional<std::int64_t> slices(const GraphScope& scope, const NodeDef& def) {
   const NodeDef* component = scope.input(def, 0);
@@ -110,11 +96,10 @@ void read_flags(const NodeDef& def, Node& node) {
 
 bool is_batch(Kind kind) { return kind == Kind::kBatch || kind == Kind::kMapBatch; }
 
-// ShuffleDatasetV3(input, buffer, seed, seed2, generator); V1 without the generator.
-bool has_fixed_seed(const GraphScope& scope, const NodeDef& def, const Node& node) {
-  if (node.kind != Kind::kShuffle && def.op() != "RandomDataset") return false;
-  const int seed = node.kind == Kind::kShuffle ? 2 : 0;
-  return scope.integer(def, seed).value_or(0) != 0 || scope.integer(def, seed + 1).value_or(0) != 0;
+bool has_fixed_seed(const GraphScope& scope, const NodeDef& def, const OpTraits& traits) {
+  if (traits.seed_input == 0) return false;
+  const auto seed = [&](int place) { return scope.integer(def, place).value_or(0) != 0; };
+  return seed(traits.seed_input) || seed(traits.seed_input + 1);
 }
 
 // A reader whose files are not known to be plain: compression_type is no constant or not empty.
@@ -131,16 +116,13 @@ void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& t
   node.parallelism = scalar(traits.parallelism_input);
   node.buffer_size = scalar(traits.buffer_input);
   node.count = scalar(traits.count_input);
-  // PaddedBatch keeps its batch size second, before a varying number of inputs.
-  if (node.kind == Kind::kBatch && traits.count_input == 0) node.count = scope.integer(def, 1);
-  const CyclePlaces places = cycle_places(def.op());
-  node.cycle_length = scalar(places.cycle);
-  node.block_length = scalar(places.block);
+  node.cycle_length = scalar(traits.cycle_input);
+  node.block_length = scalar(traits.block_input);
   if (is_batch(node.kind)) node.drop_remainder = scope.boolean(def, -1).value_or(false);
   node.source_elements = source_elements(scope, def);
   if (node.kind == Kind::kCache) node.cache_file = scope.text(def, 1).value_or("");
   node.compressed = may_be_compressed(scope, def);
-  node.fixed_seed = has_fixed_seed(scope, def, node);
+  node.fixed_seed = has_fixed_seed(scope, def, traits);
 }
 
 }  // namespace
