@@ -201,7 +201,9 @@ Report analysis_view(const Pipeline& pipeline, const Analysis& analysis) {
   report.sections.push_back(node_table(pipeline, analysis));
   report.sections.push_back(
       {"memory", "", Fields{{{"held_bytes", "", Unit::kBytes, analysis.memory.held_bytes}}}});
-  report.sections.push_back(memory_items(analysis.memory.items, "Memory that the pipeline holds"));
+  report.sections.push_back(
+      memory_items(analysis.memory.items, "Memory that the pipeline holds",
+                   {"{} in all", {{Unit::kBytes, analysis.memory.held_bytes}}}));
   report.sections.push_back({"unaligned", "",
                              Fields{{{"graph", "", Unit::kNone, pipeline.unaligned.graph},
                                      {"model", "", Unit::kNone, pipeline.unaligned.model}}}});

@@ -136,7 +136,7 @@ Section node_table(const Pipeline& pipeline, const Analysis& analysis) {
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     table.rows.push_back(node_row(pipeline, analysis, NodeId{static_cast<std::int32_t>(i)}));
   }
-  return {"nodes", "Nodes, source first", table, kNodesLegend};
+  return {"nodes", "Nodes, source first", table, {kNodesLegend, {}}};
 }
 
 }  // namespace plumber

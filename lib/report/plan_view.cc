@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -16,6 +18,17 @@ void add_limits(Sentence& sentence, const Limits& limits) {
   sentence.values.push_back({Unit::kBytes, limits.memory_bytes});
 }
 
+// An option that the recorder had set is taken out again: no change that a person makes.
+bool is_housekeeping(const Edit& edit) {
+  return edit.kind == EditKind::kSetOptions && std::holds_alternative<std::monostate>(edit.value);
+}
+
+std::string changes_text(const Plan& plan) {
+  const auto edits = std::count_if(plan.edits.begin(), plan.edits.end(),
+                                   [](const Edit& edit) { return !is_housekeeping(edit); });
+  return fmt::format("{} change{}", edits, edits == 1 ? "" : "s");
+}
+
 Sentence optimal_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   Sentence sentence{
@@ -24,10 +37,8 @@ Sentence optimal_sentence(const OptimizeResult& result) {
           : "From {} (stock TensorFlow) to {}: {} times as fast with {} on ",
       {{Unit::kPerSecond, predicted.before_per_s},
        {Unit::kPerSecond, predicted.after_per_s},
-       {Unit::kNone, predicted.speedup}}};
-  const std::size_t edits = result.plan.edits.size();
-  sentence.values.push_back(
-      {Unit::kNone, fmt::format("{} change{}", edits, edits == 1 ? "" : "s")});
+       {Unit::kNone, predicted.speedup},
+       {Unit::kNone, changes_text(result.plan)}}};
   add_limits(sentence, result.limits);
   sentence.pattern += ".";
   return sentence;
@@ -55,27 +66,49 @@ Sentence first_sentence(const OptimizeResult& result) {
   return sentence;
 }
 
+// "Between 69/s and 115/s: ...", "An upper bound: ...": how far to trust the number, and why.
+Sentence trust_sentence(const Predicted& predicted) {
+  const std::pair<Unit, Value> why{Unit::kNone, predicted.why};
+  const auto [low, high] = predicted.range_per_s;
+  Sentence sentence{"An upper bound", {}};
+  if (!predicted.upper_bound) {
+    if (high <= low) return {predicted.why.empty() ? "" : "It rests on this: {}.", {why}};
+    sentence = {"Expect {}", {{Unit::kPerSecond, std::vector<double>{low, high}}}};
+  }
+  if (predicted.why.empty()) {
+    sentence.pattern += ".";
+  } else {
+    sentence += {": {}.", {why}};
+  }
+  return sentence;
+}
+
+void add_cache_sentence(Prose& prose, const Predicted& predicted) {
+  if (!(predicted.first_epoch_per_s > 0 && predicted.first_epoch_per_s < predicted.after_per_s)) {
+    return;
+  }
+  Sentence sentence{"The first epoch, which fills the cache, runs at {}",
+                    {{Unit::kPerSecond, predicted.first_epoch_per_s}}};
+  if (predicted.cache_pays_after_epochs) {
+    sentence += {"; the cache has paid for itself after {} epochs",
+                 {{Unit::kNone, *predicted.cache_pays_after_epochs}}};
+  }
+  sentence.pattern += ".";
+  prose.sentences.push_back(std::move(sentence));
+}
+
 void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   if (predicted.as_traced_per_s) {
     prose.sentences.push_back(
-        {"The program as traced: {}.", {{Unit::kPerSecond, *predicted.as_traced_per_s}}});
+        {"The program as traced ran at {}.", {{Unit::kPerSecond, *predicted.as_traced_per_s}}});
   }
-  const auto [low, high] = predicted.range_per_s;
-  if (result.status == PlanStatus::kOptimal && high > low) {
-    prose.sentences.push_back({"Expect {}.", {{Unit::kPerSecond, std::vector<double>{low, high}}}});
-  }
-  if (!predicted.why.empty()) prose.sentences.push_back({"{}", {{Unit::kNone, predicted.why}}});
-  if (predicted.first_epoch_per_s > 0 && predicted.first_epoch_per_s < predicted.after_per_s) {
-    prose.sentences.push_back({"The first epoch, which fills the cache, runs at {}.",
-                               {{Unit::kPerSecond, predicted.first_epoch_per_s}}});
-  }
-  if (predicted.cache_pays_after_epochs) {
-    prose.sentences.push_back({"The cache has paid for itself after {} epochs.",
-                               {{Unit::kNone, *predicted.cache_pays_after_epochs}}});
-  }
-  if (predicted.bound && result.status != PlanStatus::kInfeasible) {
-    Sentence sentence{"Then ", {}};
+  if (result.status == PlanStatus::kInfeasible) return;
+  Sentence trust = trust_sentence(predicted);
+  if (!trust.pattern.empty()) prose.sentences.push_back(std::move(trust));
+  add_cache_sentence(prose, predicted);
+  if (predicted.bound) {
+    Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "", {}};
     sentence += limit_of(pipeline, *predicted.bound);
     sentence.pattern += ".";
     prose.sentences.push_back(std::move(sentence));
@@ -135,17 +168,19 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
 Section theta_section(const Pipeline& pipeline, const LpResult& lp) {
   Table table;
   table.columns = {
-      {"node", "", Unit::kNone}, {"cores", "cores", Unit::kNone}, {"", "node", Unit::kNone, true}};
+      {"node", "", Unit::kNone}, {"cores", "cores", Unit::kCores}, {"", "node", Unit::kNone, true}};
   table.shown = 8;
   for (const Theta& theta : lp.theta) {
     const Node& node = pipeline[theta.node];
-    table.rows.push_back({{node.name, theta.cores, label_of(node)}, false});
+    const bool tiny = theta.cores < 0.005;
+    table.rows.push_back({{node.name, theta.cores, label_of(node)}, false, tiny});
   }
   return {"lp.theta", "Cores that each node gets, source first", table};
 }
 
 Section more_section(const MoreResources& more) {
-  Fields fields{{{"core_gain_per_s", "one more core", Unit::kGainPerSecond, more.core_gain_per_s}}};
+  Fields fields{{{"core_gain_per_s", more.core_gain_per_s > 0 ? "one more core" : "",
+                  Unit::kGainPerSecond, more.core_gain_per_s}}};
   if (more.next_memory) {
     fields.fields.push_back(
         {"next_memory.bytes", "memory to add", Unit::kBytes, more.next_memory->bytes});
@@ -154,7 +189,8 @@ Section more_section(const MoreResources& more) {
   } else {
     fields.fields.push_back({"next_memory", "", Unit::kNone, {}});
   }
-  fields.fields.push_back({"disk_gain_per_s", more.disk_gain_per_s ? "a faster disk" : "",
+  fields.fields.push_back({"disk_gain_per_s",
+                           more.disk_gain_per_s.value_or(0) > 0 ? "a faster disk" : "",
                            Unit::kGainPerSecond, value_of(more.disk_gain_per_s)});
   return {"more", "What more would bring", fields};
 }
@@ -171,9 +207,20 @@ Section edits_section(const Pipeline& pipeline, const std::vector<Edit>& edits) 
     table.rows.push_back(
         {{edit.id, sentence_of(edit, pipeline) + ".", edit_word(edit.kind), edit.node, edit.to,
           value_of(edit.value), edit.reason, value_of(edit.gain_per_s), edit.python},
-         false});
+         false,
+         is_housekeeping(edit)});
   }
   return {"edits", "Changes", table};
+}
+
+void add_housekeeping(Report& report, const std::vector<Edit>& edits) {
+  const auto count = std::count_if(edits.begin(), edits.end(), is_housekeeping);
+  if (count == 0) return;
+  report.sections.push_back(
+      {"", "",
+       Prose{{{"Besides, {} that the recorder had set {} taken out again.",
+               {{Unit::kNone, fmt::format("{} option{}", count, count == 1 ? "" : "s")},
+                {Unit::kNone, count == 1 ? "is" : "are"}}}}}});
 }
 
 Section environment_section(const std::map<std::string, std::string>& environment) {
@@ -185,21 +232,19 @@ Section environment_section(const std::map<std::string, std::string>& environmen
   return {"environment", title, fields};
 }
 
-Section rejected_section(const std::vector<Rejected>& rejected) {
+Section rejected_section(const Pipeline& pipeline, const std::vector<Rejected>& rejected) {
   Table table;
   table.layout = Layout::kItems;
   table.columns = {{"", "what", Unit::kNone},
                    {"edit", "", Unit::kNone},
                    {"node", "", Unit::kNone},
-                   {"reason", "why not", Unit::kNone}};
+                   {"reason", "", Unit::kNone}};
   table.shown = 5;
   for (const Rejected& candidate : rejected) {
-    const std::string lead = fmt::format("{} at {}", candidate.edit, candidate.node);
-    table.rows.push_back({{candidate.node.empty() ? candidate.edit : lead, candidate.edit,
-                           candidate.node, candidate.reason},
-                          false});
+    const std::string lead = candidate_of(candidate, pipeline) + ": " + candidate.reason;
+    table.rows.push_back({{lead, candidate.edit, candidate.node, candidate.reason}, false});
   }
-  return {"rejected", "Rejected", table};
+  return {"rejected", "Considered and left out", table};
 }
 
 }  // namespace
@@ -210,18 +255,22 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
   add_overview(report, result);
   report.sections.push_back(predicted_section(pipeline, result.predicted));
   report.sections.push_back(edits_section(pipeline, result.plan.edits));
+  add_housekeeping(report, result.plan.edits);
   report.sections.push_back(environment_section(result.plan.environment));
   report.sections.push_back(
-      {"memory", "Memory",
-       Fields{{{"budget_bytes", "budget", Unit::kBytes, result.memory.budget_bytes},
-               {"planned_bytes", "planned", Unit::kBytes, result.memory.planned_bytes}}}});
-  report.sections.push_back(memory_items(result.memory.items, "Memory by node"));
+      {"memory", "",
+       Fields{{{"budget_bytes", "", Unit::kBytes, result.memory.budget_bytes},
+               {"planned_bytes", "", Unit::kBytes, result.memory.planned_bytes}}}});
+  report.sections.push_back(memory_items(
+      result.memory.items, "Memory",
+      {"{} planned of {}",
+       {{Unit::kBytes, result.memory.planned_bytes}, {Unit::kBytes, result.memory.budget_bytes}}}));
   report.sections.push_back(
       {"lp", "", Fields{{{"objective_per_s", "", Unit::kPerSecond, result.lp.objective_per_s}}}});
   report.sections.push_back(theta_section(pipeline, result.lp));
   report.sections.push_back({"lp", "", Fields{{{"binding", "", Unit::kNone, result.lp.binding}}}});
   report.sections.push_back(more_section(result.more));
-  report.sections.push_back(rejected_section(result.rejected));
+  report.sections.push_back(rejected_section(pipeline, result.rejected));
   report.sections.push_back(json_field("warnings", result.warnings));
   return report;
 }

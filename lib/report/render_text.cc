@@ -194,8 +194,8 @@ std::string render_text(const Report& report, const TextStyle& style) {
     }
     if (!text.empty()) text += "\n";
     if (!section.title.empty()) text += painted(section.title, kBold, style) + "\n";
-    if (!section.legend.empty()) {
-      for (const std::string& line : wrap(section.legend, kProseWidth)) {
+    if (!section.legend.pattern.empty()) {
+      for (const std::string& line : wrap(readable(section.legend), kProseWidth)) {
         text += painted("  " + line, kFaint, style) + "\n";
       }
     }

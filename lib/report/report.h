@@ -101,7 +101,7 @@ struct Section {
   std::string key;
   std::string title;  // heading in text; a section without one shows its content alone
   std::variant<Fields, Table, Prose> body;
-  std::string legend{};  // what the columns mean; below the heading
+  Sentence legend{};  // below the heading: what the columns mean, or the sum of it
 };
 
 struct GraphNode {

@@ -9,7 +9,7 @@ Section json_field(const std::string& key, Value value) {
   return {"", "", Fields{{{key, "", Unit::kNone, std::move(value)}}}};
 }
 
-Section memory_items(const std::vector<MemoryItem>& items, const std::string& title) {
+Section memory_items(const std::vector<MemoryItem>& items, const std::string& title, Sentence sum) {
   Table table;
   table.columns = {{"node", "", Unit::kNone},
                    {"what", "", Unit::kNone},
@@ -20,7 +20,7 @@ Section memory_items(const std::vector<MemoryItem>& items, const std::string& ti
   for (const MemoryItem& item : items) {
     table.rows.push_back({{item.node, item.what, item.bytes, item.what, item.node}, false});
   }
-  return {"memory.items", title, table};
+  return {"memory.items", title, table, std::move(sum)};
 }
 
 Graph pipeline_graph(const Pipeline& pipeline) {

@@ -10,8 +10,8 @@ namespace plumber {
 /// One field that only programs see, at the top of the document.
 Section json_field(const std::string& key, Value value);
 
-/// The table "memory.items", largest first as given, with shares of nothing: bytes speak.
-Section memory_items(const std::vector<MemoryItem>& items, const std::string& title);
+/// The table "memory.items", largest first as given; the sum stands below its title.
+Section memory_items(const std::vector<MemoryItem>& items, const std::string& title, Sentence sum);
 
 /// Nodes and edges of the program without any note.
 Graph pipeline_graph(const Pipeline& pipeline);

@@ -176,15 +176,24 @@ std::vector<std::string> names_of(const Pipeline& pipeline, const std::vector<No
   return names;
 }
 
+namespace {
+
+std::string label_of(const Pipeline& pipeline, const std::string& name) {
+  const auto node = find_node(pipeline, name);
+  return node ? label_of(pipeline[*node]) : name;
+}
+
+}  // namespace
+
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
-  const auto node = find_node(pipeline, edit.node);
-  const std::string label = node ? label_of(pipeline[*node]) : edit.node;
+  const std::string label = label_of(pipeline, edit.node);
   const std::string value = readable(value_of(edit.value), Unit::kCount);
   switch (edit.kind) {
     case EditKind::kSetParallelism:
       return fmt::format("Run {} calls of {} at once", value, label);
     case EditKind::kConvert:
-      return fmt::format("Make {} a {} with {} calls at once", label, edit.to, value);
+      if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
+      return fmt::format("Run {} in parallel, {} calls at once", label, value);
     case EditKind::kSequential:
       return fmt::format("Run {} sequentially", label);
     case EditKind::kInline:
@@ -215,6 +224,17 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
                          value == "-" ? "its default" : value);
   }
   return {};
+}
+
+std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
+  const std::string label = label_of(pipeline, rejected.node);
+  if (rejected.node.empty()) return rejected.edit;
+  const auto kind = edit_kind(rejected.edit);
+  if (kind == EditKind::kInsertCache) return "a cache after " + label;
+  if (kind == EditKind::kInsertPrefetch) return "a prefetch after " + label;
+  if (kind == EditKind::kConvert) return "running " + label + " in parallel";
+  if (kind == EditKind::kInline) return "running the function of " + label + " inline";
+  return fmt::format("{} at {}", rejected.edit, label);
 }
 
 Value value_of(const EditValue& value) {

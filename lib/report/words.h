@@ -36,6 +36,9 @@ std::vector<std::string> names_of(const Pipeline& pipeline, const std::vector<No
 /// What an edit does: "run 2 calls of ParallelMapDatasetV2/_9 (_parse) at once".
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline);
 
+/// A candidate that was not taken: "a cache after MapDataset/_7 (_decode)".
+std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline);
+
 /// An edit's value as a cell.
 Value value_of(const EditValue& value);
 
