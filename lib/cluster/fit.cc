@@ -21,9 +21,9 @@ void widen(Range& range, double value) {
   range = {std::min(range.first, value), std::max(range.second, value)};
 }
 
-ValidRange valid_range(const std::vector<Run>& runs) {
+ValidRange valid_range(const std::vector<TrainingRun>& runs) {
   ValidRange valid;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     widen(valid.workers, run.workers);
     widen(valid.global_batch, run.global_batch);
     widen(valid.per_worker_batch, run.per_worker_batch());
@@ -34,9 +34,9 @@ ValidRange valid_range(const std::vector<Run>& runs) {
   return valid;
 }
 
-std::map<std::string, std::vector<Run>> by_machine(const std::vector<Run>& runs) {
-  std::map<std::string, std::vector<Run>> groups;
-  for (const Run& run : runs) {
+std::map<std::string, std::vector<TrainingRun>> by_machine(const std::vector<TrainingRun>& runs) {
+  std::map<std::string, std::vector<TrainingRun>> groups;
+  for (const TrainingRun& run : runs) {
     if (run.iteration_s) groups[run.machine].push_back(run);
   }
   return groups;
@@ -66,8 +66,8 @@ void warn_of_slopes(Model& model, const IterationFit& fit) {
 }
 
 void warn_of_super_linear(Model& model) {
-  for (const Run& few : model.runs) {
-    for (const Run& many : model.runs) {
+  for (const TrainingRun& few : model.runs) {
+    for (const TrainingRun& many : model.runs) {
       const bool comparable = few.iteration_s && many.iteration_s &&
                               few.global_batch == many.global_batch &&
                               few.machine == many.machine && many.workers > few.workers;
@@ -119,11 +119,11 @@ void use_saturation(Model& model) {
   }
 }
 
-std::optional<Saturation> saturation_of(std::vector<Run> runs) {
+std::optional<Saturation> saturation_of(std::vector<TrainingRun> runs) {
   std::sort(runs.begin(), runs.end(),
-            [](const Run& a, const Run& b) { return a.workers < b.workers; });
+            [](const TrainingRun& a, const TrainingRun& b) { return a.workers < b.workers; });
   std::vector<double> workers, rates;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (!workers.empty() && workers.back() == run.workers) continue;
     workers.push_back(run.workers);
     rates.push_back(run.global_batch / *run.iteration_s);
@@ -151,17 +151,17 @@ const IterationFit* iteration_for(const Model& model, const std::string& machine
   return any;
 }
 
-double workers_per_node(const std::vector<Run>& runs) {
+double workers_per_node(const std::vector<TrainingRun>& runs) {
   double most = 1;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (run.nodes) most = std::max(most, std::ceil(run.workers / *run.nodes - 1e-9));
   }
   return most;
 }
 
-std::vector<Saturation> find_saturation(const std::vector<Run>& runs) {
-  std::map<std::pair<std::string, long>, std::vector<Run>> groups;  // b in thousandths
-  for (const Run& run : runs) {
+std::vector<Saturation> find_saturation(const std::vector<TrainingRun>& runs) {
+  std::map<std::pair<std::string, long>, std::vector<TrainingRun>> groups;  // b in thousandths
+  for (const TrainingRun& run : runs) {
     if (!run.iteration_s) continue;
     groups[{run.machine, std::lround(run.per_worker_batch() * 1000)}].push_back(run);
   }
@@ -172,7 +172,8 @@ std::vector<Saturation> find_saturation(const std::vector<Run>& runs) {
   return found;
 }
 
-Model fit_model(const std::vector<Run>& runs, const Job& job, const IterationOptions& options) {
+Model fit_model(const std::vector<TrainingRun>& runs, const Job& job,
+                const IterationOptions& options) {
   if (runs.empty()) throw Error(ErrorKind::kInput, "", "no runs to fit");
   Model model;
   model.job = job;

@@ -10,9 +10,10 @@
 namespace plumber {
 
 /// Error(kInput) with the reason when the runs cannot carry a model.
-Model fit_model(const std::vector<Run>& runs, const Job& job, const IterationOptions& options);
+Model fit_model(const std::vector<TrainingRun>& runs, const Job& job,
+                const IterationOptions& options);
 
 /// Where more workers stop bringing more, by runs of equal batch per worker on one machine type.
-std::vector<Saturation> find_saturation(const std::vector<Run>& runs);
+std::vector<Saturation> find_saturation(const std::vector<TrainingRun>& runs);
 
 }  // namespace plumber

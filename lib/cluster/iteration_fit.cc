@@ -20,14 +20,14 @@ constexpr double kWorthSwitching = 0.9;      // a later law must be this much be
 constexpr std::array kInOrder{IterationLaw::kScavenger, IterationLaw::kOverlap,
                               IterationLaw::kErnest, IterationLaw::kPollux};
 
-double error_at(const IterationModel& model, const Run& run) {
+double error_at(const IterationModel& model, const TrainingRun& run) {
   return std::abs(iteration_time(model, placement_of(run)).iteration_s / *run.iteration_s - 1);
 }
 
-void add_quality(LawResult& result, const std::vector<Run>& runs) {
+void add_quality(LawResult& result, const std::vector<TrainingRun>& runs) {
   double mean = 0, rss = 0, tss = 0;
-  for (const Run& run : runs) mean += *run.iteration_s / static_cast<double>(runs.size());
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) mean += *run.iteration_s / static_cast<double>(runs.size());
+  for (const TrainingRun& run : runs) {
     const double residual =
         *run.iteration_s - iteration_time(*result.model, placement_of(run)).iteration_s;
     result.residuals_s.push_back(residual);
@@ -39,16 +39,16 @@ void add_quality(LawResult& result, const std::vector<Run>& runs) {
 }
 
 // Where the network is another: one worker, one node, two nodes, more.
-int stretch_of(const Run& run) {
+int stretch_of(const TrainingRun& run) {
   const double nodes = placement_of(run).nodes;
   return run.workers <= 1 ? 0 : nodes <= 1 ? 1 : nodes <= 2 ? 2 : 3;
 }
 
 // Points that can be left out without losing the only sight of a stretch, which would judge a law
 // by a guess. The same points for every law.
-std::vector<std::size_t> spare_points(const std::vector<Run>& runs) {
+std::vector<std::size_t> spare_points(const std::vector<TrainingRun>& runs) {
   std::map<int, std::size_t> seen;
-  for (const Run& run : runs) ++seen[stretch_of(run)];
+  for (const TrainingRun& run : runs) ++seen[stretch_of(run)];
   std::vector<std::size_t> spare;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (seen[stretch_of(runs[i])] > 1) spare.push_back(i);
@@ -56,7 +56,7 @@ std::vector<std::size_t> spare_points(const std::vector<Run>& runs) {
   return spare;
 }
 
-void add_leave_one_out(LawResult& result, const std::vector<Run>& runs,
+void add_leave_one_out(LawResult& result, const std::vector<TrainingRun>& runs,
                        const IterationOptions& options) {
   const std::vector<std::size_t> spare = spare_points(runs);
   const std::size_t groups = std::min(spare.size(), kMostRefits);
@@ -64,7 +64,7 @@ void add_leave_one_out(LawResult& result, const std::vector<Run>& runs,
   for (std::size_t group = 0; group < groups; ++group) {
     std::vector<bool> left(runs.size(), false);
     for (std::size_t i = group; i < spare.size(); i += groups) left[spare[i]] = true;
-    std::vector<Run> kept;
+    std::vector<TrainingRun> kept;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!left[i]) kept.push_back(runs[i]);
     }
@@ -87,9 +87,9 @@ std::string reasons_of(const std::vector<LawResult>& results) {
 
 // Runs on both sides of the border where the network changes: a straight line over it is known to
 // miss by 14 to 34 %, so only the laws with a border are asked.
-bool cross_border(const std::vector<Run>& runs) {
+bool cross_border(const std::vector<TrainingRun>& runs) {
   bool within = false, across = false;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     within = within || stretch_of(run) == 1 || (run.nodes && run.workers == 1);
     across = across || stretch_of(run) > 1;
   }
@@ -103,7 +103,8 @@ bool has_border(IterationLaw law) {
 // The least leave-one-out error, where an earlier law of the list stays unless a later one is
 // clearly better; a law without that error comes after all that have one. A handful of points
 // across a border is too few to compare by, and the first law with a border stays.
-const LawResult* best_of(const std::vector<LawResult>& results, const std::vector<Run>& runs) {
+const LawResult* best_of(const std::vector<LawResult>& results,
+                         const std::vector<TrainingRun>& runs) {
   const bool border = cross_border(runs);
   const bool comparable = !border || spare_points(runs).size() >= kEnoughToCompare;
   const LawResult* best = nullptr;
@@ -122,11 +123,11 @@ const LawResult* best_of(const std::vector<LawResult>& results, const std::vecto
 
 }  // namespace
 
-Placement placement_of(const Run& run) {
+Placement placement_of(const TrainingRun& run) {
   return {run.workers, run.nodes.value_or(run.workers), run.global_batch};
 }
 
-std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Run>& runs,
+std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<TrainingRun>& runs,
                                        const IterationOptions& options, std::string& why) {
   switch (law) {
     case IterationLaw::kScavenger:
@@ -141,7 +142,8 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Run>&
   return std::nullopt;
 }
 
-LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const IterationOptions& options) {
+LawResult fit_law(IterationLaw law, const std::vector<TrainingRun>& runs,
+                  const IterationOptions& options) {
   LawResult result;
   result.law = law;
   result.model = fit_only(law, runs, options, result.why_not);
@@ -151,11 +153,11 @@ LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const Iteratio
   return result;
 }
 
-IterationFit fit_iteration(const std::vector<Run>& runs, const IterationOptions& options) {
+IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const IterationOptions& options) {
   IterationFit fit;
-  std::vector<Run> timed;
+  std::vector<TrainingRun> timed;
   std::set<std::pair<double, double>> distinct;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (!run.iteration_s) continue;
     timed.push_back(run);
     distinct.insert({run.workers, run.global_batch});

@@ -40,23 +40,24 @@ struct IterationFit {
   std::vector<LawResult> compared;
 };
 
-Placement placement_of(const Run& run);
+Placement placement_of(const TrainingRun& run);
 
 /// One law on runs that have an iteration time.
-LawResult fit_law(IterationLaw law, const std::vector<Run>& runs, const IterationOptions& options);
+LawResult fit_law(IterationLaw law, const std::vector<TrainingRun>& runs,
+                  const IterationOptions& options);
 
 /// The same without its quality: what is done many times over.
-std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Run>& runs,
+std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<TrainingRun>& runs,
                                        const IterationOptions& options, std::string& why);
 
 /// All laws, or the one asked for. Error(kInput) when none can be fitted, with each law's reason.
-IterationFit fit_iteration(const std::vector<Run>& runs, const IterationOptions& options);
+IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const IterationOptions& options);
 
 // The single fits; nullopt and `why` when the runs do not determine the law.
-std::optional<IterationModel> fit_scavenger(const std::vector<Run>& runs,
+std::optional<IterationModel> fit_scavenger(const std::vector<TrainingRun>& runs,
                                             const IterationOptions& options, std::string& why);
-std::optional<IterationModel> fit_ernest(const std::vector<Run>& runs, std::string& why);
-std::optional<IterationModel> fit_pollux(const std::vector<Run>& runs, std::string& why);
-std::optional<IterationModel> fit_overlap(const std::vector<Run>& runs, std::string& why);
+std::optional<IterationModel> fit_ernest(const std::vector<TrainingRun>& runs, std::string& why);
+std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs, std::string& why);
+std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs, std::string& why);
 
 }  // namespace plumber

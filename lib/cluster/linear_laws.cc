@@ -17,10 +17,10 @@ void add_coefficients(IterationModel& model, const LinearFit& fit,
   }
 }
 
-std::optional<IterationModel> fit_total(const std::vector<Run>& runs, std::string& why) {
+std::optional<IterationModel> fit_total(const std::vector<TrainingRun>& runs, std::string& why) {
   Matrix x;
   std::vector<double> y;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     x.push_back({1, run.per_worker_batch(), run.workers});
     y.push_back(*run.iteration_s);
   }
@@ -35,11 +35,11 @@ std::optional<IterationModel> fit_total(const std::vector<Run>& runs, std::strin
 }
 
 // Compute against b and synchronisation against K, each where it was measured.
-std::optional<IterationModel> fit_parts(const std::vector<Run>& runs, bool batch_term,
+std::optional<IterationModel> fit_parts(const std::vector<TrainingRun>& runs, bool batch_term,
                                         std::string& why) {
   Matrix x_compute, x_sync;
   std::vector<double> compute, sync;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (!run.compute_s || !run.sync_s) continue;
     x_compute.push_back({1, run.per_worker_batch()});
     compute.push_back(*run.compute_s);
@@ -68,18 +68,18 @@ std::optional<IterationModel> fit_parts(const std::vector<Run>& runs, bool batch
 
 }  // namespace
 
-std::optional<IterationModel> fit_scavenger(const std::vector<Run>& runs,
+std::optional<IterationModel> fit_scavenger(const std::vector<TrainingRun>& runs,
                                             const IterationOptions& options, std::string& why) {
   std::size_t with_parts = 0;
-  for (const Run& run : runs) with_parts += run.compute_s && run.sync_s ? 1 : 0;
+  for (const TrainingRun& run : runs) with_parts += run.compute_s && run.sync_s ? 1 : 0;
   if (options.total_only || with_parts < 2) return fit_total(runs, why);
   return fit_parts(runs, options.batch_term, why);
 }
 
-std::optional<IterationModel> fit_ernest(const std::vector<Run>& runs, std::string& why) {
+std::optional<IterationModel> fit_ernest(const std::vector<TrainingRun>& runs, std::string& why) {
   Matrix x;
   std::vector<double> y;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     x.push_back({1, run.per_worker_batch(), std::log(run.workers), run.workers});
     y.push_back(*run.iteration_s);
   }

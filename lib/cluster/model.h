@@ -36,7 +36,7 @@ struct Model {
   std::vector<Saturation> saturation;
   ValidRange valid;
   IterationOptions options;
-  std::vector<Run> runs;
+  std::vector<TrainingRun> runs;
   std::vector<std::string> warnings;
 };
 
@@ -44,6 +44,6 @@ struct Model {
 const IterationFit* iteration_for(const Model& model, const std::string& machine);
 
 /// Workers that share a machine in the runs: the most of them; 1 without a column of nodes.
-double workers_per_node(const std::vector<Run>& runs);
+double workers_per_node(const std::vector<TrainingRun>& runs);
 
 }  // namespace plumber

@@ -22,19 +22,21 @@ constexpr double kLeastNetwork = 1e-3;  // of the iteration: hidden, not absent
 struct ComputeLine {
   double constant_s = 0;
   double per_sample_s = 0;
-  double at(const Run& run) const { return constant_s + per_sample_s * run.per_worker_batch(); }
+  double at(const TrainingRun& run) const {
+    return constant_s + per_sample_s * run.per_worker_batch();
+  }
 };
 
 // A single worker's iteration is all compute.
-std::optional<double> compute_of(const Run& run) {
+std::optional<double> compute_of(const TrainingRun& run) {
   if (run.compute_s) return run.compute_s;
   return run.workers == 1 ? run.iteration_s : std::nullopt;
 }
 
-std::optional<ComputeLine> compute_line(const std::vector<Run>& runs) {
+std::optional<ComputeLine> compute_line(const std::vector<TrainingRun>& runs) {
   Matrix x;
   std::vector<double> y;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     const auto compute_s = compute_of(run);
     if (!compute_s) continue;
     x.push_back({1, run.per_worker_batch()});
@@ -46,7 +48,7 @@ std::optional<ComputeLine> compute_line(const std::vector<Run>& runs) {
   return ComputeLine{fit->coefficients[0], fit->coefficients[1]};
 }
 
-double network_of(const Run& run, double compute_s, double g) {
+double network_of(const TrainingRun& run, double compute_s, double g) {
   const double whole = *run.iteration_s;
   const double ratio = std::min(compute_s / whole, 1.0);
   const double share = std::pow(std::max(1 - std::pow(ratio, g), 0.0), 1 / g);
@@ -61,9 +63,10 @@ struct NetworkPoints {
   std::vector<double> across;
 };
 
-NetworkPoints network_points(const std::vector<Run>& runs, const ComputeLine& line, double g) {
+NetworkPoints network_points(const std::vector<TrainingRun>& runs, const ComputeLine& line,
+                             double g) {
   NetworkPoints points;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     const double nodes = placement_of(run).nodes;
     if (run.workers <= 1) continue;
     const double network_s = network_of(run, line.at(run), g);
@@ -104,7 +107,7 @@ void add_across(IterationModel& model, const NetworkPoints& points) {
   model.coefficients.push_back({"across_log2", growth_s, {}});
 }
 
-IterationModel model_at(const std::vector<Run>& runs, const ComputeLine& line, double g) {
+IterationModel model_at(const std::vector<TrainingRun>& runs, const ComputeLine& line, double g) {
   const NetworkPoints points = network_points(runs, line, g);
   IterationModel model{IterationLaw::kOverlap,
                        {{"compute", line.constant_s, {}},
@@ -119,24 +122,26 @@ IterationModel model_at(const std::vector<Run>& runs, const ComputeLine& line, d
   return model;
 }
 
-double squares_of(const IterationModel& model, const std::vector<Run>& runs) {
+double squares_of(const IterationModel& model, const std::vector<TrainingRun>& runs) {
   double sum = 0;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     const double time_s = iteration_time(model, placement_of(run)).iteration_s;
     sum += std::pow(std::log(time_s / *run.iteration_s), 2);
   }
   return sum;
 }
 
-bool across_nodes(const std::vector<Run>& runs) {
-  return std::any_of(runs.begin(), runs.end(),
-                     [](const Run& run) { return run.workers > 1 && placement_of(run).nodes > 1; });
+bool across_nodes(const std::vector<TrainingRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const TrainingRun& run) {
+    return run.workers > 1 && placement_of(run).nodes > 1;
+  });
 }
 
 }  // namespace
 
-std::optional<IterationModel> fit_overlap(const std::vector<Run>& runs, std::string& why) {
-  const bool placed = std::any_of(runs.begin(), runs.end(), [](const Run& r) { return r.nodes; });
+std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs, std::string& why) {
+  const bool placed =
+      std::any_of(runs.begin(), runs.end(), [](const TrainingRun& r) { return r.nodes; });
   const auto line = compute_line(runs);
   if (!line) {
     why = "needs compute_s (or runs of one worker) at two batches per worker";

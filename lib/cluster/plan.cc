@@ -16,7 +16,7 @@ namespace {
 constexpr std::array kObjectives{ClusterObjective::kTime, ClusterObjective::kCost,
                                  ClusterObjective::kKnee, ClusterObjective::kCostTime};
 
-std::string broken_constraint(const Constraints& limits, const Candidate& candidate) {
+std::string broken_constraint(const Constraints& limits, const Outcome& candidate) {
   if (limits.max_hours && candidate.hours > *limits.max_hours) {
     return fmt::format("takes {:.4g} h, at most {:.4g} h are allowed", candidate.hours,
                        *limits.max_hours);
@@ -32,23 +32,10 @@ std::string broken_constraint(const Constraints& limits, const Candidate& candid
   return "";
 }
 
-double value_of(const Candidate& candidate, ClusterObjective objective) {
-  switch (objective) {
-    case ClusterObjective::kTime:
-    case ClusterObjective::kKnee:
-      return candidate.hours;
-    case ClusterObjective::kCost:
-      return candidate.cost_usd;
-    case ClusterObjective::kCostTime:
-      return candidate.cost_usd * candidate.hours;
-  }
-  return 0;
-}
-
-const Candidate* least(const std::vector<Candidate>& candidates, ClusterObjective objective) {
-  const Candidate* best = nullptr;  // the first of equals: candidates ascend in K, then B
-  for (const Candidate& one : candidates) {
-    if (!best || value_of(one, objective) < value_of(*best, objective)) best = &one;
+const Outcome* least(const std::vector<Outcome>& candidates, ClusterObjective objective) {
+  const Outcome* best = nullptr;  // the first of equals: candidates ascend in K, then B
+  for (const Outcome& one : candidates) {
+    if (!best || objective_value(one, objective) < objective_value(*best, objective)) best = &one;
   }
   return best;
 }
@@ -62,7 +49,7 @@ void add_policies(const Model& model, const PlanRequest& request, ClusterPlan& p
       {"smallest", {workers.front(), batches.front(), 0}},
       {"default", request.fixed_default.value_or(middle)}};
   for (const auto& [name, at] : fixed) {
-    plan.policies.push_back({name, evaluate(model, request.around, at).candidate});
+    plan.policies.push_back({name, outcome_of(model, request.around, at).outcome});
   }
 }
 
@@ -81,11 +68,11 @@ void warn_of_range(const Model& model, ClusterPlan& plan) {
 
 void add_by_machine(ClusterPlan& plan) {
   for (std::size_t machine = 0; machine < plan.machines.size(); ++machine) {
-    std::vector<Candidate> own;
-    for (const Candidate& one : plan.candidates) {
+    std::vector<Outcome> own;
+    for (const Outcome& one : plan.candidates) {
       if (one.at.machine == machine) own.push_back(one);
     }
-    const Candidate* best = least(own, plan.objective);
+    const Outcome* best = least(own, plan.objective);
     if (best) plan.by_machine.push_back(*best);
   }
 }
@@ -127,23 +114,36 @@ std::optional<ClusterObjective> objective_of(const std::string& word) {
   return std::nullopt;
 }
 
-std::vector<Candidate> pareto_front(const std::vector<Candidate>& candidates) {
-  std::vector<Candidate> sorted = candidates;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
+double objective_value(const Outcome& outcome, ClusterObjective objective) {
+  switch (objective) {
+    case ClusterObjective::kTime:
+    case ClusterObjective::kKnee:
+      return outcome.hours;
+    case ClusterObjective::kCost:
+      return outcome.cost_usd;
+    case ClusterObjective::kCostTime:
+      return outcome.cost_usd * outcome.hours;
+  }
+  return 0;
+}
+
+std::vector<Outcome> pareto_front(const std::vector<Outcome>& candidates) {
+  std::vector<Outcome> sorted = candidates;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Outcome& a, const Outcome& b) {
     return std::pair(a.hours, a.cost_usd) < std::pair(b.hours, b.cost_usd);
   });
-  std::vector<Candidate> front;
-  for (const Candidate& one : sorted) {
+  std::vector<Outcome> front;
+  for (const Outcome& one : sorted) {
     if (front.empty() || one.cost_usd < front.back().cost_usd) front.push_back(one);
   }
   return front;
 }
 
-std::optional<KneePoint> knee_of(const std::vector<Candidate>& front) {
+std::optional<KneePoint> knee_of(const std::vector<Outcome>& front) {
   if (front.empty()) return std::nullopt;
   if (front.size() == 1) return KneePoint{0, "only-point", "one point has no knee"};
   std::vector<double> hours, cost;
-  for (const Candidate& one : front) {
+  for (const Outcome& one : front) {
     hours.push_back(one.hours);
     cost.push_back(one.cost_usd);
   }
@@ -158,12 +158,12 @@ void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& p
     for (const double workers : request.workers) {
       for (const double batch : request.batches) {
         const Configuration at{workers, batch, machine};
-        Evaluation found = evaluate(model, request.around, at);
-        if (found.candidate) {
-          found.why_not = broken_constraint(request.constraints, *found.candidate);
+        OutcomeOrReason found = outcome_of(model, request.around, at);
+        if (found.outcome) {
+          found.why_not = broken_constraint(request.constraints, *found.outcome);
         }
         if (found.why_not.empty()) {
-          plan.candidates.push_back(*found.candidate);
+          plan.candidates.push_back(*found.outcome);
         } else {
           plan.rejected.push_back({at, found.why_not});
         }
@@ -174,12 +174,12 @@ void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& p
   plan.knee = knee_of(plan.pareto);
 }
 
-std::optional<Candidate> choose(const ClusterPlan& plan, ClusterObjective objective) {
+std::optional<Outcome> choose(const ClusterPlan& plan, ClusterObjective objective) {
   if (objective == ClusterObjective::kKnee) {
     if (!plan.knee) return std::nullopt;
     return plan.pareto[plan.knee->index];
   }
-  const Candidate* best = least(plan.candidates, objective);
+  const Outcome* best = least(plan.candidates, objective);
   return best ? std::optional(*best) : std::nullopt;
 }
 
@@ -202,7 +202,7 @@ ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
 
 std::vector<double> batch_grid(const Model& model, const Range& range) {
   std::vector<double> batches{range.first, range.second};
-  for (const Run& run : model.runs) {
+  for (const TrainingRun& run : model.runs) {
     if (run.global_batch > range.first && run.global_batch < range.second) {
       batches.push_back(run.global_batch);
     }

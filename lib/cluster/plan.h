@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/candidate.h"
+#include "cluster/outcome.h"
 
 namespace plumber {
 
@@ -38,7 +38,7 @@ struct PlanRequest {
   int replicates = 200;                        // of the bootstrap; 0 for none
 };
 
-struct RejectedCandidate {
+struct RejectedConfiguration {
   Configuration at;
   std::string reason;
 };
@@ -52,7 +52,7 @@ struct KneePoint {
 /// A way to choose without any model.
 struct Policy {
   std::string name;  // "largest", "smallest", "default"
-  std::optional<Candidate> candidate;
+  std::optional<Outcome> outcome;
 };
 
 struct WinShare {
@@ -73,14 +73,14 @@ struct Robustness {
 struct ClusterPlan {
   ClusterObjective objective = ClusterObjective::kTime;
   std::vector<MachineType> machines;
-  std::optional<Candidate> choice;    // nullopt: nothing meets the constraints
-  std::vector<Candidate> candidates;  // that meet them, by machine, workers, batch
-  std::vector<Candidate> pareto;      // by hours, ascending
+  std::optional<Outcome> choice;    // nullopt: nothing meets the constraints
+  std::vector<Outcome> candidates;  // that meet them, by machine, workers, batch
+  std::vector<Outcome> pareto;      // by hours, ascending
   std::optional<KneePoint> knee;
-  std::vector<RejectedCandidate> rejected;
+  std::vector<RejectedConfiguration> rejected;
   std::vector<Policy> policies;
   std::optional<Robustness> robustness;
-  std::vector<Candidate> by_machine;  // the objective's best of each machine type
+  std::vector<Outcome> by_machine;  // the objective's best of each machine type
   std::vector<std::string> warnings;
 };
 
@@ -88,19 +88,26 @@ struct ClusterPlan {
 ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request);
 
 /// The front: nobody is both faster and cheaper. By hours, ascending.
-std::vector<Candidate> pareto_front(const std::vector<Candidate>& candidates);
+std::vector<Outcome> pareto_front(const std::vector<Outcome>& candidates);
 
 /// The knee of a front; nullopt for an empty one.
-std::optional<KneePoint> knee_of(const std::vector<Candidate>& front);
+std::optional<KneePoint> knee_of(const std::vector<Outcome>& front);
 
 /// Everything evaluated and sorted into `plan`.
 void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& plan);
 
 /// The objective's choice among plan.candidates, by plan.pareto and plan.knee for the knee.
-std::optional<Candidate> choose(const ClusterPlan& plan, ClusterObjective objective);
+std::optional<Outcome> choose(const ClusterPlan& plan, ClusterObjective objective);
 
 /// The bootstrap: the model fitted again to its own predictions with its residuals drawn anew.
-Robustness robustness_of(const Model& model, const PlanRequest& request, const Candidate& choice);
+Robustness robustness_of(const Model& model, const PlanRequest& request, const Outcome& choice);
+
+/// The objective's value of each candidate in each replicate: [replicate][candidate].
+std::vector<std::vector<double>> replicate_values(const Model& model, const PlanRequest& request,
+                                                  const std::vector<Outcome>& candidates);
+
+/// What the objective makes small: hours (also for the knee), USD, or their product.
+double objective_value(const Outcome& outcome, ClusterObjective objective);
 
 /// Batches to consider between two: the runs' own, and steps of about 9 % (8 an octave).
 std::vector<double> batch_grid(const Model& model, const Range& range);

@@ -24,9 +24,9 @@ IterationModel model_of(const std::vector<double>& v) {
   return model;
 }
 
-double loss(const IterationModel& model, const std::vector<Run>& runs) {
+double loss(const IterationModel& model, const std::vector<TrainingRun>& runs) {
   double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     const IterationTime time = iteration_time(model, placement_of(run));
     squares += std::pow(std::log(time.iteration_s / *run.iteration_s), 2);
     count += 1;
@@ -43,16 +43,16 @@ double loss(const IterationModel& model, const std::vector<Run>& runs) {
          1e-3 * (g - 1) * (g - 1) + 1e-2 * (across * across + within * within);
 }
 
-bool batches_differ(const std::vector<Run>& runs) {
-  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+bool batches_differ(const std::vector<TrainingRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const TrainingRun& run) {
     return std::abs(run.per_worker_batch() / runs[0].per_worker_batch() - 1) > 1e-9;
   });
 }
 
 // Of the network a law can say nothing that no run shows: such terms stay at the lower bound.
-void drop_unseen(IterationModel& model, const std::vector<Run>& runs) {
+void drop_unseen(IterationModel& model, const std::vector<TrainingRun>& runs) {
   bool within = false, across = false;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     within = within || (run.workers > 1 && placement_of(run).nodes <= 1);
     across = across || (run.workers > 1 && placement_of(run).nodes > 1);
   }
@@ -65,13 +65,13 @@ void drop_unseen(IterationModel& model, const std::vector<Run>& runs) {
 
 }  // namespace
 
-std::optional<IterationModel> fit_pollux(const std::vector<Run>& runs, std::string& why) {
+std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs, std::string& why) {
   if (runs.size() < kFewest || !batches_differ(runs)) {
     why = "needs 4 points with two batches per worker";
     return std::nullopt;
   }
   double mean_s = 0, mean_batch = 0;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     mean_s += *run.iteration_s / static_cast<double>(runs.size());
     mean_batch += run.per_worker_batch() / static_cast<double>(runs.size());
   }

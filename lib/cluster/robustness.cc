@@ -57,7 +57,7 @@ Scatter scatter_of(const Model& model) {
   Scatter scatter;
   for (const IterationFit& fit : model.iterations) {
     std::vector<double> y, fitted;
-    for (const Run& run : model.runs) {
+    for (const TrainingRun& run : model.runs) {
       if (!run.iteration_s || run.machine != fit.machine) continue;
       y.push_back(*run.iteration_s);
       fitted.push_back(iteration_time(*fit.chosen.model, placement_of(run)).iteration_s);
@@ -66,7 +66,7 @@ Scatter scatter_of(const Model& model) {
         relative_residuals(y, fitted, fit.chosen.model->coefficients.size());
   }
   std::vector<double> noise, noise_line, epochs, epochs_line;
-  for (const Run& run : model.runs) {
+  for (const TrainingRun& run : model.runs) {
     if (run.noise && model.noise) {
       noise.push_back(*run.noise);
       noise_line.push_back(noise_at(*model.noise, run.global_batch));
@@ -80,9 +80,9 @@ Scatter scatter_of(const Model& model) {
   return scatter;
 }
 
-std::vector<Run> drawn_runs(const Model& model, const Scatter& scatter, Draws& draws) {
-  std::vector<Run> runs = model.runs;
-  for (Run& run : runs) {
+std::vector<TrainingRun> drawn_runs(const Model& model, const Scatter& scatter, Draws& draws) {
+  std::vector<TrainingRun> runs = model.runs;
+  for (TrainingRun& run : runs) {
     if (run.iteration_s) {
       const IterationFit* fit = iteration_for(model, run.machine);
       const double fitted = iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
@@ -101,10 +101,10 @@ std::vector<Run> drawn_runs(const Model& model, const Scatter& scatter, Draws& d
 }
 
 // The model with its laws fitted to other runs; false when they do not determine it.
-bool refit(Model& model, const std::vector<Run>& runs) {
+bool refit(Model& model, const std::vector<TrainingRun>& runs) {
   for (IterationFit& fit : model.iterations) {
-    std::vector<Run> own;
-    for (const Run& run : runs) {
+    std::vector<TrainingRun> own;
+    for (const TrainingRun& run : runs) {
       if (run.iteration_s && run.machine == fit.machine) own.push_back(run);
     }
     std::string why;
@@ -118,10 +118,10 @@ bool refit(Model& model, const std::vector<Run>& runs) {
 
 // The noise line from noise drawn anew, the line of epochs at the noise that was measured: were
 // both drawn, scatter of x would flatten the line.
-void refit_epochs(Model& model, const std::vector<Run>& runs, const Scatter& scatter,
+void refit_epochs(Model& model, const std::vector<TrainingRun>& runs, const Scatter& scatter,
                   Draws& draws) {
-  std::vector<Run> noisy = runs;
-  for (Run& run : noisy) {
+  std::vector<TrainingRun> noisy = runs;
+  for (TrainingRun& run : noisy) {
     if (!run.noise) continue;
     run.noise = noise_at(*model.noise, run.global_batch) * (1 + drawn(scatter.noise, draws));
   }
@@ -161,17 +161,17 @@ std::vector<WinShare> shares_of(const std::vector<Configuration>& wins) {
 
 }  // namespace
 
-Robustness robustness_of(const Model& model, const PlanRequest& request, const Candidate& choice) {
+Robustness robustness_of(const Model& model, const PlanRequest& request, const Outcome& choice) {
   Draws draws(kSeed);
   const Scatter scatter = scatter_of(model);
   std::vector<double> hours, cost, epochs, iteration;
   std::vector<Configuration> wins;
   for (int i = 0; i < request.replicates; ++i) {
     Model other = model;
-    const std::vector<Run> runs = drawn_runs(model, scatter, draws);
+    const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
     if (!refit(other, runs)) continue;
     refit_epochs(other, runs, scatter, draws);
-    const auto same = evaluate(other, request.around, choice.at).candidate;
+    const auto same = outcome_of(other, request.around, choice.at).outcome;
     if (!same) continue;
     hours.push_back(same->hours);
     cost.push_back(same->cost_usd);
@@ -183,6 +183,26 @@ Robustness robustness_of(const Model& model, const PlanRequest& request, const C
   }
   return {quantiles(hours),     quantiles(cost), quantiles(epochs),
           quantiles(iteration), shares_of(wins), static_cast<int>(hours.size())};
+}
+
+std::vector<std::vector<double>> replicate_values(const Model& model, const PlanRequest& request,
+                                                  const std::vector<Outcome>& candidates) {
+  Draws draws(kSeed);
+  const Scatter scatter = scatter_of(model);
+  std::vector<std::vector<double>> all;
+  for (int i = 0; i < request.replicates; ++i) {
+    Model other = model;
+    const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
+    if (!refit(other, runs)) continue;
+    refit_epochs(other, runs, scatter, draws);
+    std::vector<double> values;
+    for (const Outcome& one : candidates) {
+      const auto outcome = outcome_of(other, request.around, one.at).outcome.value_or(one);
+      values.push_back(objective_value(outcome, request.objective));
+    }
+    all.push_back(values);
+  }
+  return all;
 }
 
 }  // namespace plumber

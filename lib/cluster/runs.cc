@@ -26,7 +26,7 @@ std::optional<double> not_negative(const TableRow& row, const std::string& colum
 }
 
 // Two of iteration, compute and synchronisation give the third.
-void complete_times(Run& run, const TableRow& row) {
+void complete_times(TrainingRun& run, const TableRow& row) {
   if (!run.iteration_s && run.compute_s && run.sync_s)
     run.iteration_s = *run.compute_s + *run.sync_s;
   if (!run.iteration_s) return;
@@ -42,7 +42,7 @@ void complete_times(Run& run, const TableRow& row) {
   if (run.sync_s) run.sync_s = std::max(*run.sync_s, 0.0);
 }
 
-void take_noise(Run& run, const TableRow& row) {
+void take_noise(TrainingRun& run, const TableRow& row) {
   run.noise = optional_positive_in(row, "noise");
   const auto local = not_negative(row, "mean_local_sqr_norm");
   const auto aggregate = optional_positive_in(row, "aggregate_sqr_norm");
@@ -55,8 +55,8 @@ void take_noise(Run& run, const TableRow& row) {
 
 }  // namespace
 
-Run run_of(const TableRow& row) {
-  Run run;
+TrainingRun run_of(const TableRow& row) {
+  TrainingRun run;
   run.where = row.where;
   run.workers = positive_in(row, "workers");
   run.global_batch = positive_in(row, "global_batch");
@@ -73,9 +73,9 @@ Run run_of(const TableRow& row) {
   return run;
 }
 
-std::vector<Run> read_runs(const InputTable& table) {
+std::vector<TrainingRun> read_runs(const InputTable& table) {
   for (const char* column : {"workers", "global_batch"}) require_column(table, column);
-  std::vector<Run> runs;
+  std::vector<TrainingRun> runs;
   for (const TableRow& row : table.rows) runs.push_back(run_of(row));
   return runs;
 }

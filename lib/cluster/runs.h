@@ -21,7 +21,7 @@
 
 namespace plumber {
 
-struct Run {
+struct TrainingRun {
   std::string where;  // of the row, for errors
   double workers = 0;
   double global_batch = 0;
@@ -37,10 +37,10 @@ struct Run {
   double per_worker_batch() const { return global_batch / workers; }
 };
 
-std::vector<Run> read_runs(const InputTable& table);
+std::vector<TrainingRun> read_runs(const InputTable& table);
 
 /// One run from its columns, each given as text.
-Run run_of(const TableRow& row);
+TrainingRun run_of(const TableRow& row);
 
 using Range = std::pair<double, double>;  // least and greatest
 

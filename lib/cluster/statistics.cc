@@ -24,7 +24,7 @@ std::optional<Line> line_through(const std::vector<double>& x, const std::vector
 }
 
 // The noise of a run: as measured, else the line's at its batch.
-std::optional<double> noise_of_run(const Run& run, const std::optional<Line>& noise) {
+std::optional<double> noise_of_run(const TrainingRun& run, const std::optional<Line>& noise) {
   if (run.noise) return run.noise;
   if (noise) return noise_at(*noise, run.global_batch);
   return std::nullopt;
@@ -61,9 +61,9 @@ void refuse_negative(const EpochsFit& fit) {
 
 }  // namespace
 
-std::optional<Line> fit_noise(const std::vector<Run>& runs) {
+std::optional<Line> fit_noise(const std::vector<TrainingRun>& runs) {
   std::map<double, std::pair<double, double>> by_batch;  // B: sum and count over K
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (!run.noise) continue;
     by_batch[run.global_batch].first += *run.noise;
     by_batch[run.global_batch].second += 1;
@@ -86,11 +86,11 @@ std::optional<Line> fit_noise(const std::vector<Run>& runs) {
   return line;
 }
 
-std::optional<EpochsFit> fit_epochs(const std::vector<Run>& runs,
+std::optional<EpochsFit> fit_epochs(const std::vector<TrainingRun>& runs,
                                     const std::optional<Line>& noise) {
   const EpochsLaw law = noise ? EpochsLaw::kNoise : EpochsLaw::kBatch;
   std::vector<double> x, y;
-  for (const Run& run : runs) {
+  for (const TrainingRun& run : runs) {
     if (!run.epochs) continue;
     x.push_back(law == EpochsLaw::kNoise ? *noise_of_run(run, noise) : run.global_batch);
     y.push_back(*run.epochs);
@@ -113,7 +113,8 @@ double epochs_at(const EpochsFit& epochs, const std::optional<Line>& noise, doub
   return epochs.line.intercept + epochs.line.slope * x;
 }
 
-double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise, const Run& run) {
+double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise,
+                     const TrainingRun& run) {
   if (epochs.law == EpochsLaw::kBatch || !run.noise) {
     return epochs_at(epochs, noise, run.global_batch);
   }

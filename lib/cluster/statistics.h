@@ -38,10 +38,11 @@ struct EpochsFit {
 };
 
 /// nullopt when no run has noise; Error(kInput) when all have the same batch.
-std::optional<Line> fit_noise(const std::vector<Run>& runs);
+std::optional<Line> fit_noise(const std::vector<TrainingRun>& runs);
 
 /// nullopt when no run has epochs.
-std::optional<EpochsFit> fit_epochs(const std::vector<Run>& runs, const std::optional<Line>& noise);
+std::optional<EpochsFit> fit_epochs(const std::vector<TrainingRun>& runs,
+                                    const std::optional<Line>& noise);
 
 double noise_at(const Line& noise, double global_batch);
 
@@ -49,6 +50,7 @@ double noise_at(const Line& noise, double global_batch);
 double epochs_at(const EpochsFit& epochs, const std::optional<Line>& noise, double global_batch);
 
 /// The line's epochs for a run, at the noise that it measured itself.
-double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise, const Run& run);
+double epochs_of_run(const EpochsFit& epochs, const std::optional<Line>& noise,
+                     const TrainingRun& run);
 
 }  // namespace plumber

@@ -4,7 +4,7 @@
 
 #include "cluster/model.h"
 #include "cluster/noise.h"
-#include "cluster/plan.h"
+#include "cluster/search_step.h"
 #include "report/report.h"
 
 namespace plumber {
@@ -17,6 +17,8 @@ Report fit_view(const Model& model);
 
 /// CSV: every configuration that meets the constraints.
 Report cluster_plan_view(const ClusterPlan& plan);
+
+Report search_view(const SearchResult& result);
 
 // Parts of the views.
 

@@ -38,7 +38,7 @@ TEST_CASE("The paper's noise lines, to 4 decimals") {
                {"TransformerBase", 0.66135, 5.9575, 0.66306, 5.8873, {.9246, .8763, .8475, .8279}}};
   for (const auto& one : known) {
     INFO(one.model);
-    std::vector<Run> runs = profiled(paper_runs(one.model));
+    std::vector<TrainingRun> runs = profiled(paper_runs(one.model));
     const Line line = *fit_noise(runs);
     // The published points have 4 digits, from which the lines follow to as many.
     CHECK(line.intercept == Approx(one.intercept).margin(1e-4));
@@ -47,7 +47,7 @@ TEST_CASE("The paper's noise lines, to 4 decimals") {
       CHECK(noise_at(line, runs[i].global_batch) == Approx(one.line[i]).margin(1e-4));
     }
     const double b_min = runs.front().global_batch, b_max = runs.back().global_batch;
-    for (Run& run : runs) {
+    for (TrainingRun& run : runs) {
       if (run.global_batch != b_min && run.global_batch != b_max) run.noise.reset();
     }
     const Line two = *fit_noise(runs);
@@ -65,7 +65,7 @@ TEST_CASE("The paper's lines of epochs; e_star may be negative") {
                {"ResNet50", -1469.73, 2306.54},
                {"TransformerBase", -2.66, 19.28}};
   for (const auto& one : known) {
-    const std::vector<Run> runs = profiled(paper_runs(one.model));
+    const std::vector<TrainingRun> runs = profiled(paper_runs(one.model));
     const EpochsFit fit = *fit_epochs(runs, fit_noise(runs));
     CHECK(fit.line.intercept == Approx(one.e_star).epsilon(5e-3));
     CHECK(fit.line.slope == Approx(one.theta).epsilon(5e-3));
@@ -80,8 +80,8 @@ TEST_CASE("The paper's iteration times: one model of the whole") {
   CHECK(all.model->value("d2") == Approx(.008609).epsilon(1e-2));
   CHECK(all.mean_error == Approx(0.020).margin(1e-3));
 
-  std::vector<Run> corners;
-  for (const Run& run : partial_search(paper_runs("ResNet18"))) {
+  std::vector<TrainingRun> corners;
+  for (const TrainingRun& run : partial_search(paper_runs("ResNet18"))) {
     if (run.iteration_s) corners.push_back(run);
   }
   const LawResult four = fit_law(IterationLaw::kScavenger, corners, {});
@@ -105,10 +105,10 @@ TEST_CASE("A negative slope is reported, not hidden") {
 }
 
 TEST_CASE("Synchronisation fits better with a batch term, which is off unless asked for") {
-  std::vector<Run> runs;
+  std::vector<TrainingRun> runs;
   for (const TableRow& row : measurements("paper_fig3_breakdown.csv").rows) {
     if (row.cells.at("model") != "ResNet18") continue;
-    Run run;
+    TrainingRun run;
     run.workers = positive_in(row, "K");
     run.global_batch = positive_in(row, "B_probable");
     run.compute_s = positive_in(row, "compute_s");
@@ -119,7 +119,7 @@ TEST_CASE("Synchronisation fits better with a batch term, which is off unless as
   const auto mean_error = [&](const IterationOptions& options) {
     const LawResult fit = fit_law(IterationLaw::kScavenger, runs, options);
     double sum = 0;
-    for (const Run& run : runs) {
+    for (const TrainingRun& run : runs) {
       sum += std::abs(iteration_time(*fit.model, placement_of(run)).sync_s / *run.sync_s - 1);
     }
     return sum / static_cast<double>(runs.size());
@@ -162,10 +162,10 @@ TEST_CASE("Each law finds itself in the runs that it made") {
                                        {"in_node", .02, {}}, {"two_nodes", .5, {}},
                                        {"across", .2, {}},   {"across_log2", .05, {}},
                                        {"g", 3, {}}};
-    std::vector<Run> runs;
+    std::vector<TrainingRun> runs;
     for (const double workers : {1., 2., 4., 8., 16., 32., 64.}) {
       for (const double b : {16., 64., 256.}) {
-        Run run;
+        TrainingRun run;
         run.workers = workers;
         run.nodes = std::ceil(workers / 4);
         run.global_batch = b * workers;
@@ -183,13 +183,13 @@ TEST_CASE("Each law finds itself in the runs that it made") {
 
 TEST_CASE("Parameter servers that saturate are recognised") {
   const auto found_with = [](const std::string& gpu, double servers, const std::string& model) {
-    std::vector<Run> runs;
+    std::vector<TrainingRun> runs;
     for (const TableRow& row : measurements("cmdare_speed.csv").rows) {
       if (row.cells.at("gpu") != gpu || row.cells.at("model") != model ||
           positive_in(row, "parameter_servers") != servers) {
         continue;
       }
-      Run run;  // K updates a joint step, of batch 1 each
+      TrainingRun run;  // K updates a joint step, of batch 1 each
       run.workers = run.global_batch = positive_in(row, "workers");
       run.iteration_s = run.workers / positive_in(row, "median_steps_per_s");
       runs.push_back(run);

@@ -17,7 +17,7 @@ inline InputTable measurements(const std::string& name) {
 
 /// A run of the paper: what was profiled, and what the whole training took.
 struct PaperRun {
-  Run run;
+  TrainingRun run;
   double hours = 0;
   double cost_usd = 0;
   double samples = 0;
@@ -41,8 +41,8 @@ inline std::vector<PaperRun> paper_runs(const std::string& model) {
   return runs;
 }
 
-inline std::vector<Run> profiled(const std::vector<PaperRun>& runs) {
-  std::vector<Run> result;
+inline std::vector<TrainingRun> profiled(const std::vector<PaperRun>& runs) {
+  std::vector<TrainingRun> result;
   for (const PaperRun& one : runs) {
     if (one.run.iteration_s) result.push_back(one.run);
   }
@@ -51,12 +51,12 @@ inline std::vector<Run> profiled(const std::vector<PaperRun>& runs) {
 
 /// What partial search sees: noise at the two extreme batches for every K, and iteration times at
 /// the four corners. How epochs follow noise is known of earlier runs: job_of_earlier_runs().
-inline std::vector<Run> partial_search(const std::vector<PaperRun>& runs) {
-  const std::vector<Run> all = profiled(runs);
+inline std::vector<TrainingRun> partial_search(const std::vector<PaperRun>& runs) {
+  const std::vector<TrainingRun> all = profiled(runs);
   const double b_min = all.front().global_batch, b_max = all.back().global_batch;
   const double k_min = all.front().workers, k_max = all.back().workers;
-  std::vector<Run> seen;
-  for (Run run : all) {
+  std::vector<TrainingRun> seen;
+  for (TrainingRun run : all) {
     if (run.global_batch != b_min && run.global_batch != b_max) continue;
     run.epochs.reset();
     if (run.workers != k_min && run.workers != k_max) run.iteration_s.reset();
@@ -66,7 +66,7 @@ inline std::vector<Run> partial_search(const std::vector<PaperRun>& runs) {
 }
 
 inline Job job_of_earlier_runs(const std::vector<PaperRun>& runs) {
-  const std::vector<Run> all = profiled(runs);
+  const std::vector<TrainingRun> all = profiled(runs);
   const Line line = fit_epochs(all, fit_noise(all))->line;
   Job job;
   job.samples = runs.front().samples;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPrice = 0.13402;
 
-Model fitted(const std::string& name, const std::vector<Run>& runs) {
+Model fitted(const std::string& name, const std::vector<TrainingRun>& runs) {
   return fit_model(runs, job_of_earlier_runs(paper_runs(name)), {});
 }
 
@@ -25,7 +25,7 @@ double mean_error(const std::string& name, const Model& model) {
   for (const PaperRun& one : paper_runs(name)) {
     if (!one.run.iteration_s) continue;
     const Configuration at{one.run.workers, one.run.global_batch, 0};
-    sum += std::abs(evaluate(model, around, at).candidate->hours / one.hours - 1);
+    sum += std::abs(outcome_of(model, around, at).outcome->hours / one.hours - 1);
     count += 1;
   }
   return sum / count;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kPrice = 0.13402;  // e2-standard-4, as the paper pays
 
-Model model_of(const std::string& name, const std::vector<Run>& runs) {
+Model model_of(const std::string& name, const std::vector<TrainingRun>& runs) {
   Job job;
   job.samples = paper_runs(name)[0].samples;
   return fit_model(runs, job, {});
@@ -40,10 +40,10 @@ PlanRequest paper_request(const std::string& name) {
 
 // A model whose laws are known: tau = 0.1 + 0.01 b + 0.02 K, noise 0.5 + 5/sqrt(B), e = 10 + 100 g.
 Model known_model() {
-  std::vector<Run> runs;
+  std::vector<TrainingRun> runs;
   for (const double workers : {2., 4., 8., 16.}) {
     for (const double batch : {64., 256., 1024.}) {
-      Run run;
+      TrainingRun run;
       run.workers = workers;
       run.global_batch = batch;
       run.noise = 0.5 + 5 / std::sqrt(batch) - (batch == 64 ? 0.2 : 0);
@@ -82,7 +82,7 @@ TEST_CASE("Time and cost of the paper's configurations (Eq. 3 to 5)") {
     model.valid.workers = {16, 16};
     model.valid.global_batch = {one.batch, one.batch};
     const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, {}};
-    const Candidate candidate = *evaluate(model, around, {16, one.batch, 0}).candidate;
+    const Outcome candidate = *outcome_of(model, around, {16, one.batch, 0}).outcome;
     CHECK(candidate.iterations == Approx(one.epochs * *model.job.samples / one.batch));
     CHECK(candidate.hours == Approx(one.hours).epsilon(2e-5));
     CHECK(candidate.cost_usd == Approx(one.cost).epsilon(1e-4));
@@ -123,9 +123,9 @@ TEST_CASE("Fronts and knees of the measured costs") {
                {"TransformerBase", {20, 16, 12, 8}, {16, 16, 0, 0}, {16, 16, 16, 16}}};
   for (const auto& one : known) {
     INFO(one.model);
-    std::vector<Candidate> all;
+    std::vector<Outcome> all;
     for (const PaperRun& run : paper_runs(one.model)) {
-      Candidate candidate;
+      Outcome candidate;
       candidate.at = {run.run.workers, run.run.global_batch, 0};
       candidate.hours = run.hours;
       candidate.cost_usd = run.hours * run.run.workers * kPrice;
@@ -134,15 +134,15 @@ TEST_CASE("Fronts and knees of the measured costs") {
     const auto front = pareto_front(all);
     const double largest = all.back().at.global_batch;
     std::vector<double> workers;
-    for (const Candidate& point : front) {
+    for (const Outcome& point : front) {
       CHECK(point.at.global_batch == largest);
       workers.push_back(point.at.workers);
     }
     CHECK(workers == one.front);
     const auto request = paper_request(one.model);
     for (std::size_t b = 0; b < request.batches.size(); ++b) {
-      std::vector<Candidate> curve;
-      for (const Candidate& point : all) {
+      std::vector<Outcome> curve;
+      for (const Outcome& point : all) {
         if (point.at.global_batch == request.batches[b]) curve.push_back(point);
       }
       curve = pareto_front(curve);
@@ -178,7 +178,7 @@ TEST_CASE("Brute force over the grid finds nothing better than the plan") {
   request.objective = ClusterObjective::kCost;
   CHECK(make_cluster_plan(model, request).choice->cost_usd == Approx(best_cost).epsilon(1e-6));
   request.objective = ClusterObjective::kCostTime;
-  const Candidate product = *make_cluster_plan(model, request).choice;
+  const Outcome product = *make_cluster_plan(model, request).choice;
   CHECK(product.hours * product.cost_usd == Approx(best_product).epsilon(1e-6));
 }
 
@@ -189,8 +189,8 @@ TEST_CASE("On a front nobody is both faster and cheaper, and everyone else is be
     return static_cast<double>(state >> 40) / 1e6;
   };
   for (int round = 0; round < 200; ++round) {
-    std::vector<Candidate> all(static_cast<std::size_t>(1 + round % 40));
-    for (Candidate& one : all) {
+    std::vector<Outcome> all(static_cast<std::size_t>(1 + round % 40));
+    for (Outcome& one : all) {
       one.hours = std::floor(draw());
       one.cost_usd = std::floor(draw());
     }
@@ -199,8 +199,8 @@ TEST_CASE("On a front nobody is both faster and cheaper, and everyone else is be
       CHECK(front[i].hours > front[i - 1].hours);
       CHECK(front[i].cost_usd < front[i - 1].cost_usd);
     }
-    for (const Candidate& one : all) {
-      CHECK(std::any_of(front.begin(), front.end(), [&](const Candidate& best) {
+    for (const Outcome& one : all) {
+      CHECK(std::any_of(front.begin(), front.end(), [&](const Outcome& best) {
         return best.hours <= one.hours && best.cost_usd <= one.cost_usd;
       }));
     }
@@ -216,7 +216,7 @@ TEST_CASE("What breaks a constraint is rejected with the reason") {
   request.constraints.max_usd_per_hour = 1;
   const ClusterPlan plan = make_cluster_plan(model, request);
   std::vector<std::string> reasons;
-  for (const RejectedCandidate& one : plan.rejected) reasons.push_back(one.reason);
+  for (const RejectedConfiguration& one : plan.rejected) reasons.push_back(one.reason);
   CHECK(reasons == std::vector<std::string>{"below the job's smallest sensible batch, 128",
                                             "a worker needs 477 GiB, more than the machine has",
                                             "below the job's smallest sensible batch, 128",
@@ -249,13 +249,13 @@ TEST_CASE("Parameter servers and interruptions are paid for when they are given"
   Surroundings around;
   around.machines = {priced_worker(1)};
   around.machines[0].usd_per_hour_spot = 0.25;
-  const Candidate plain = *evaluate(model, around, {8, 256, 0}).candidate;
+  const Outcome plain = *outcome_of(model, around, {8, 256, 0}).outcome;
   around.parameter_servers = 2;
   around.parameter_server_usd_per_hour = 0.5;
-  CHECK(evaluate(model, around, {8, 256, 0}).candidate->usd_per_hour == 9);
+  CHECK(outcome_of(model, around, {8, 256, 0}).outcome->usd_per_hour == 9);
   around.parameter_servers = 0;
   around.spot = {true, 0.05, 180};
-  const Candidate spot = *evaluate(model, around, {8, 256, 0}).candidate;
+  const Outcome spot = *outcome_of(model, around, {8, 256, 0}).outcome;
   CHECK(spot.usd_per_hour == 2);
   CHECK(spot.hours == Approx(plain.hours * (1 + 0.05 * 8 * 180 / 3600)));
 }

@@ -37,10 +37,10 @@ double iterations_at(const Iterations& all, double batch) {
 }
 
 // The measurements with all workers packed on as few machines as hold them.
-std::vector<Run> packed_runs(const std::string& model) {
-  std::vector<Run> runs;
+std::vector<TrainingRun> packed_runs(const std::string& model) {
+  std::vector<TrainingRun> runs;
   for (const TableRow& row : measurements("pollux_steptime.csv").rows) {
-    Run run;
+    TrainingRun run;
     run.workers = positive_in(row, "workers");
     run.nodes = positive_in(row, "nodes");
     run.global_batch = run.workers * positive_in(row, "per_worker_batch");
@@ -56,38 +56,39 @@ std::vector<Run> packed_runs(const std::string& model) {
 
 struct Job6 {
   std::string model;
-  std::vector<Run> all, candidates;
+  std::vector<TrainingRun> all, candidates;
   Iterations iterations;
 };
 
 Job6 job_of(const std::string& model) {
   Job6 job{model, packed_runs(model), {}, iterations_of(model)};
   const double least = job.iterations.begin()->first, most = job.iterations.rbegin()->first;
-  for (const Run& run : job.all) {  // 5 % beyond what was trained, for batches of odd size
+  for (const TrainingRun& run : job.all) {  // 5 % beyond what was trained, for batches of odd size
     if (run.global_batch >= least && run.global_batch <= 1.05 * most) job.candidates.push_back(run);
   }
   return job;
 }
 
 // Of the candidates with so many workers, the batch at this quantile.
-Run profile(const Job6& job, double workers, double quantile) {
-  std::vector<Run> runs;
-  for (const Run& run : job.candidates) {
+TrainingRun profile(const Job6& job, double workers, double quantile) {
+  std::vector<TrainingRun> runs;
+  for (const TrainingRun& run : job.candidates) {
     if (run.workers == workers) runs.push_back(run);
   }
-  std::sort(runs.begin(), runs.end(),
-            [](const Run& a, const Run& b) { return a.global_batch < b.global_batch; });
+  std::sort(runs.begin(), runs.end(), [](const TrainingRun& a, const TrainingRun& b) {
+    return a.global_batch < b.global_batch;
+  });
   const auto at = static_cast<std::size_t>(quantile * static_cast<double>(runs.size()));
   return runs[std::min(at, runs.size() - 1)];
 }
 
 // Three batch sizes tell how the samples of a run grow with the batch.
 Line samples_line(const Iterations& all) {
-  std::vector<Run> runs;
+  std::vector<TrainingRun> runs;
   for (const auto& it :
        {all.begin(), std::next(all.begin(), static_cast<std::ptrdiff_t>(all.size() / 2)),
         std::prev(all.end())}) {
-    Run run;
+    TrainingRun run;
     run.workers = 1;
     run.global_batch = it->first;
     run.epochs = it->first * it->second;
@@ -96,53 +97,54 @@ Line samples_line(const Iterations& all) {
   return fit_epochs(runs, {})->line;
 }
 
-struct Outcome {
+struct Regrets {
   double time_regret = 0, cost_regret = 0, step_error = 0;
   std::string law;
 };
 
-Outcome choose(const Job6& job, const IterationOptions& options) {
-  std::vector<Run> seen{profile(job, 1, .5), profile(job, 4, .5), profile(job, 8, .5),
-                        profile(job, 16, .25), profile(job, 48, 1)};
+Regrets choose(const Job6& job, const IterationOptions& options) {
+  std::vector<TrainingRun> seen{profile(job, 1, .5), profile(job, 4, .5), profile(job, 8, .5),
+                                profile(job, 16, .25), profile(job, 48, 1)};
   const Line samples = samples_line(job.iterations);
   LawResult law = fit_iteration(seen, options).chosen;
-  const auto known = [&](const Run& run) -> const Run* {
-    for (const Run& one : seen) {
+  const auto known = [&](const TrainingRun& run) -> const TrainingRun* {
+    for (const TrainingRun& one : seen) {
       if (one.workers == run.workers && one.global_batch == run.global_batch) return &one;
     }
     return nullptr;
   };
-  const auto predicted = [&](const Run& run) {
-    const Run* measured = known(run);
+  const auto predicted = [&](const TrainingRun& run) {
+    const TrainingRun* measured = known(run);
     const double step_s = measured ? *measured->iteration_s
                                    : iteration_time(*law.model, placement_of(run)).iteration_s;
     return (samples.intercept + samples.slope * run.global_batch) / run.global_batch * step_s;
   };
   const auto least = [&](const auto& value) {
-    return *std::min_element(job.candidates.begin(), job.candidates.end(),
-                             [&](const Run& a, const Run& b) { return value(a) < value(b); });
+    return *std::min_element(
+        job.candidates.begin(), job.candidates.end(),
+        [&](const TrainingRun& a, const TrainingRun& b) { return value(a) < value(b); });
   };
-  const auto predicted_cost = [&](const Run& run) { return predicted(run) * run.workers; };
-  Run sixth = least(predicted);
+  const auto predicted_cost = [&](const TrainingRun& run) { return predicted(run) * run.workers; };
+  TrainingRun sixth = least(predicted);
   if (known(sixth)) sixth = least(predicted_cost);
   if (!known(sixth)) seen.push_back(sixth);
   law = fit_iteration(seen, options).chosen;
 
-  const auto hours = [&](const Run& run) {
+  const auto hours = [&](const TrainingRun& run) {
     return iterations_at(job.iterations, run.global_batch) * *run.iteration_s / 3600;
   };
-  const auto worker_hours = [&](const Run& run) { return hours(run) * run.workers; };
-  Outcome outcome;
-  outcome.law = law_word(law.law);
-  outcome.time_regret = hours(least(predicted)) / hours(least(hours)) - 1;
-  const Run cheapest = least(predicted_cost);
-  outcome.cost_regret = worker_hours(cheapest) / worker_hours(least(worker_hours)) - 1;
-  for (const Run& run : job.all) {
-    outcome.step_error +=
+  const auto worker_hours = [&](const TrainingRun& run) { return hours(run) * run.workers; };
+  Regrets regrets;
+  regrets.law = law_word(law.law);
+  regrets.time_regret = hours(least(predicted)) / hours(least(hours)) - 1;
+  const TrainingRun cheapest = least(predicted_cost);
+  regrets.cost_regret = worker_hours(cheapest) / worker_hours(least(worker_hours)) - 1;
+  for (const TrainingRun& run : job.all) {
+    regrets.step_error +=
         std::abs(iteration_time(*law.model, placement_of(run)).iteration_s / *run.iteration_s - 1) /
         static_cast<double>(job.all.size());
   }
-  return outcome;
+  return regrets;
 }
 
 double median(std::vector<double> values) {
@@ -155,13 +157,13 @@ double median(std::vector<double> values) {
 TEST_CASE("Six profiles choose almost the best of Pollux's measurements") {
   std::vector<double> time_regrets, cost_regrets;
   for (const std::string model : {"bert", "cifar10", "deepspeech2", "imagenet", "ncf", "yolov3"}) {
-    const Outcome outcome = choose(job_of(model), {});
-    CAPTURE(model, outcome.law, outcome.time_regret, outcome.cost_regret, outcome.step_error);
-    CHECK(outcome.time_regret <= 0.06);
-    CHECK(outcome.cost_regret <= 0.06);
-    CHECK(outcome.step_error <= 0.12);
-    time_regrets.push_back(outcome.time_regret);
-    cost_regrets.push_back(outcome.cost_regret);
+    const Regrets regrets = choose(job_of(model), {});
+    CAPTURE(model, regrets.law, regrets.time_regret, regrets.cost_regret, regrets.step_error);
+    CHECK(regrets.time_regret <= 0.06);
+    CHECK(regrets.cost_regret <= 0.06);
+    CHECK(regrets.step_error <= 0.12);
+    time_regrets.push_back(regrets.time_regret);
+    cost_regrets.push_back(regrets.cost_regret);
   }
   CHECK(median(time_regrets) <= 0.01);
   CHECK(median(cost_regrets) <= 0.01);

@@ -49,7 +49,7 @@ struct Configuration {
   bool operator==(const Configuration&) const = default;
 };
 
-struct Candidate {
+struct Outcome {
   Configuration at;
   double nodes = 1;
   double epochs = 0;
@@ -65,11 +65,11 @@ struct Candidate {
 };
 
 /// What a configuration comes to, or the reason why it cannot be.
-struct Evaluation {
-  std::optional<Candidate> candidate;
+struct OutcomeOrReason {
+  std::optional<Outcome> outcome;
   std::string why_not;
 };
 
-Evaluation evaluate(const Model& model, const Surroundings& around, const Configuration& at);
+OutcomeOrReason outcome_of(const Model& model, const Surroundings& around, const Configuration& at);
 
 }  // namespace plumber

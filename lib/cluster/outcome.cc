@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/candidate.h"
+#include "cluster/outcome.h"
 
 #include <fmt/format.h>
 
@@ -24,38 +24,37 @@ double workers_on(const Model& model, const Surroundings& around, const MachineT
   return std::max(machine.workers, workers_per_node(model.runs));
 }
 
-std::optional<double> input_time_s(const Surroundings& around, const Candidate& candidate) {
-  const std::string& name = around.machines[candidate.at.machine].name;
-  const double samples = candidate.at.global_batch / candidate.nodes;  // on one machine
+std::optional<double> input_time_s(const Surroundings& around, const Outcome& outcome) {
+  const std::string& name = around.machines[outcome.at.machine].name;
+  const double samples = outcome.at.global_batch / outcome.nodes;  // on one machine
   for (const InputRate& rate : around.input) {
     if (rate.machine == name || rate.machine.empty()) return samples / rate.samples_per_s;
   }
   return std::nullopt;
 }
 
-void add_iteration(const IterationModel& law, const Surroundings& around, Candidate& candidate) {
-  candidate.time =
-      iteration_time(law, {candidate.at.workers, candidate.nodes, candidate.at.global_batch});
-  candidate.input_s = input_time_s(around, candidate);
-  candidate.iteration_s = std::max(candidate.time.iteration_s, candidate.input_s.value_or(0));
-  candidate.limit =
-      candidate.time.compute_s >= candidate.time.sync_s ? Limit::kCompute : Limit::kSynchronization;
-  if (candidate.input_s && *candidate.input_s >= candidate.time.iteration_s) {
-    candidate.limit = Limit::kInput;
+void add_iteration(const IterationModel& law, const Surroundings& around, Outcome& outcome) {
+  outcome.time = iteration_time(law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch});
+  outcome.input_s = input_time_s(around, outcome);
+  outcome.iteration_s = std::max(outcome.time.iteration_s, outcome.input_s.value_or(0));
+  outcome.limit =
+      outcome.time.compute_s >= outcome.time.sync_s ? Limit::kCompute : Limit::kSynchronization;
+  if (outcome.input_s && *outcome.input_s >= outcome.time.iteration_s) {
+    outcome.limit = Limit::kInput;
   }
 }
 
-void add_cost(const Surroundings& around, double machine_usd_per_hour, Candidate& candidate) {
-  const MachineType& machine = around.machines[candidate.at.machine];
-  const double machines = std::ceil(candidate.at.workers / machine.workers - 1e-9);
-  double seconds = candidate.iterations * candidate.iteration_s;
+void add_cost(const Surroundings& around, double machine_usd_per_hour, Outcome& outcome) {
+  const MachineType& machine = around.machines[outcome.at.machine];
+  const double machines = std::ceil(outcome.at.workers / machine.workers - 1e-9);
+  double seconds = outcome.iterations * outcome.iteration_s;
   if (around.spot.used) {
     seconds *= 1 + around.spot.interruptions_per_hour * machines * around.spot.restart_s / 3600;
   }
-  candidate.hours = seconds / 3600;
-  candidate.usd_per_hour = machines * machine_usd_per_hour +
-                           around.parameter_servers * around.parameter_server_usd_per_hour;
-  candidate.cost_usd = billed_s(seconds) / 3600 * candidate.usd_per_hour;
+  outcome.hours = seconds / 3600;
+  outcome.usd_per_hour = machines * machine_usd_per_hour +
+                         around.parameter_servers * around.parameter_server_usd_per_hour;
+  outcome.cost_usd = billed_s(seconds) / 3600 * outcome.usd_per_hour;
 }
 
 std::string no_price(const MachineType& machine, std::optional<double> memory_bytes, bool spot) {
@@ -93,33 +92,34 @@ std::string limit_word(Limit limit) {
   return "";
 }
 
-Evaluation evaluate(const Model& model, const Surroundings& around, const Configuration& at) {
+OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
+                           const Configuration& at) {
   if (const auto why = refusal(model, at)) return {std::nullopt, *why};
   const MachineType& machine = around.machines[at.machine];
   const IterationFit* fit = iteration_for(model, machine.name);
   if (!fit) return {std::nullopt, "no run on this machine type"};
-  Candidate candidate;
-  candidate.at = at;
+  Outcome outcome;
+  outcome.at = at;
   const double together = workers_on(model, around, machine);
-  candidate.nodes = std::ceil(at.workers / together - 1e-9);
-  candidate.epochs = epochs_at(*model.epochs, model.noise, at.global_batch);
-  if (candidate.epochs <= 0) {
-    return {std::nullopt, fmt::format("the line of epochs gives {:.4g} there", candidate.epochs)};
+  outcome.nodes = std::ceil(at.workers / together - 1e-9);
+  outcome.epochs = epochs_at(*model.epochs, model.noise, at.global_batch);
+  if (outcome.epochs <= 0) {
+    return {std::nullopt, fmt::format("the line of epochs gives {:.4g} there", outcome.epochs)};
   }
-  candidate.iterations = candidate.epochs * *model.job.samples / at.global_batch;
-  add_iteration(*fit->chosen.model, around, candidate);
-  if (candidate.iteration_s <= 0) return {std::nullopt, "the iteration's law gives no time there"};
-  candidate.memory_bytes = worker_memory_bytes(model.job, at.global_batch / at.workers);
+  outcome.iterations = outcome.epochs * *model.job.samples / at.global_batch;
+  add_iteration(*fit->chosen.model, around, outcome);
+  if (outcome.iteration_s <= 0) return {std::nullopt, "the iteration's law gives no time there"};
+  outcome.memory_bytes = worker_memory_bytes(model.job, at.global_batch / at.workers);
   std::optional<double> machine_bytes;
-  if (candidate.memory_bytes)
-    machine_bytes = *candidate.memory_bytes * std::min(machine.workers, at.workers);
+  if (outcome.memory_bytes)
+    machine_bytes = *outcome.memory_bytes * std::min(machine.workers, at.workers);
   const auto price = usd_per_hour(machine, machine_bytes, around.spot.used);
   if (!price) {
     const bool spotless = around.spot.used && !machine.usd_per_hour_spot;
     return {std::nullopt, no_price(machine, spotless ? std::nullopt : machine_bytes, spotless)};
   }
-  add_cost(around, *price, candidate);
-  return {candidate, ""};
+  add_cost(around, *price, outcome);
+  return {outcome, ""};
 }
 
 }  // namespace plumber

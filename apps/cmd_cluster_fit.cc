@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "base/file.h"
+#include "base/suggest.h"
+#include "cluster/fit.h"
+#include "cmd_cluster.h"
+#include "output.h"
+#include "report/cluster_view.h"
+
+namespace plumber {
+namespace {
+
+const std::vector<std::string> kFormats{"text", "json", "csv"};
+
+struct Options {
+  std::string runs_path, job_path;
+  OutputOptions output;
+  std::string model = "auto";
+  bool batch_term = false, total_only = false;
+};
+
+IterationOptions iteration_options(const Options& options) {
+  IterationOptions how{law_of(options.model), options.batch_term, options.total_only};
+  if (!how.law && options.model != "auto") {
+    throw Error(ErrorKind::kUsage, "--model", "unknown model '" + options.model + "'",
+                did_you_mean(options.model, {"auto", "scavenger", "overlap", "ernest", "pollux"}));
+  }
+  return how;
+}
+
+// A model is JSON, whatever its file's name, unless another format is asked for.
+Format model_format(const OutputOptions& output) {
+  const bool to_file = !output.path.empty() && output.path != "-";
+  if (output.format.empty() && to_file && !output.path.ends_with(".csv")) return Format::kJson;
+  return format_of(output, kFormats);
+}
+
+ExitCode run_fit(const Options& options, const Globals& globals) {
+  const Format format = model_format(options.output);
+  const IterationOptions how = iteration_options(options);
+  Job job;
+  if (!options.job_path.empty()) job = parse_job(read_file(options.job_path), options.job_path);
+  const auto runs = read_runs(read_table(options.runs_path));
+  const Model model = fit_model(runs, job, how);
+  warn(globals, model.warnings);
+  const Report report = fit_view(model);
+  write_document(options.output.path,
+                 render(report, format, style_of(globals, options.output.path)));
+  if (!options.output.path.empty() && options.output.path != "-" &&
+      !globals.quiet) {  // people see what the file says
+    write_document("", render(report, Format::kText, style_of(globals, "")));
+  }
+  return ExitCode::kDone;
+}
+
+void add_options(CLI::App& command, Options& options) {
+  command
+      .add_option("RUNS", options.runs_path,
+                  "Runs and profiles, CSV or JSON lines: workers, global_batch, iteration_s and, "
+                  "where known, compute_s, sync_s, noise, epochs, nodes, machine")
+      ->type_name("")
+      ->required();
+  command.add_option("--job", options.job_path, "The training job, a JSON file")->type_name("FILE");
+  command
+      .add_option("--model", options.model,
+                  "Law of the iteration's time: auto (the least leave-one-out error), scavenger, "
+                  "overlap, ernest, pollux")
+      ->type_name("LAW");
+  command.add_flag("--batch-term", options.batch_term,
+                   "scavenger: synchronisation also grows with the batch");
+  command.add_flag("--total", options.total_only,
+                   "scavenger: one line of the whole iteration, even where its parts are known");
+}
+
+}  // namespace
+
+void add_cluster_fit(CLI::App& cluster, const Globals& globals, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *cluster.add_subcommand(
+      "fit", "Fit noise, epochs and iteration time to runs; the JSON is the model");
+  add_options(command, *options);
+  add_output(command, options->output, kFormats);
+  command.callback([options, &globals, &run] {
+    run = [options, &globals] { return run_fit(*options, globals); };
+  });
+}
+
+}  // namespace plumber

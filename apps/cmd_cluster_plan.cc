@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quantity.h"
+#include "base/suggest.h"
+#include "cluster/model_file.h"
+#include "cluster/plan.h"
+#include "cluster_input.h"
+#include "cmd_cluster.h"
+#include "option_values.h"
+#include "output.h"
+#include "report/cluster_view.h"
+
+namespace plumber {
+namespace {
+
+const std::vector<std::string> kFormats{"text", "json", "csv"};
+
+struct Options {
+  std::string model_path, prices_path, trace_path, samples_per_element;
+  std::string workers, batch, price, objective = "time", machines, fixed_default, replicates;
+  std::string max_cost, max_hours, max_hourly, interruptions, restart;
+  std::string servers, server_price, workers_per_node;
+  bool spot = false;
+  OutputOptions output;
+};
+
+std::optional<double> positive_option(const std::string& text, const std::string& where) {
+  return text.empty() ? std::nullopt : std::optional(parse_positive(text, where));
+}
+
+std::vector<MachineType> chosen_machines(const std::vector<MachineType>& all,
+                                         const std::string& names) {
+  std::vector<MachineType> chosen;
+  std::vector<std::string> known;
+  for (const MachineType& machine : all) known.push_back(machine.name);
+  for (const std::string& name : split_list(names)) {
+    const auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end()) {
+      throw Error(ErrorKind::kUsage, "--machines", "no machine type '" + name + "' in the prices",
+                  did_you_mean(name, known));
+    }
+    chosen.push_back(all[static_cast<std::size_t>(at - known.begin())]);
+  }
+  return chosen;
+}
+
+std::vector<MachineType> machines_of(const Options& options) {
+  if (options.price.empty() == options.prices_path.empty()) {
+    throw Error(ErrorKind::kUsage, "", "one of --price and --prices is needed",
+                "--price 0.134 (USD an hour of one worker), or --prices FILE");
+  }
+  if (!options.price.empty()) return {priced_worker(parse_positive(options.price, "--price"))};
+  const auto all = read_prices(read_table(options.prices_path));
+  return options.machines.empty() ? all : chosen_machines(all, options.machines);
+}
+
+Spot spot_of(const Options& options) {
+  Spot spot;
+  spot.used = options.spot;
+  spot.interruptions_per_hour =
+      positive_option(options.interruptions, "--interruptions-per-hour").value_or(0);
+  if (!options.restart.empty()) spot.restart_s = parse_duration_s(options.restart, "--restart");
+  return spot;
+}
+
+Surroundings surroundings_of(const Options& options) {
+  Surroundings around;
+  around.machines = machines_of(options);
+  around.spot = spot_of(options);
+  around.parameter_servers = positive_option(options.servers, "--parameter-servers").value_or(0);
+  around.parameter_server_usd_per_hour =
+      positive_option(options.server_price, "--parameter-server-price").value_or(0);
+  around.workers_per_node = positive_option(options.workers_per_node, "--workers-per-node");
+  if (!options.trace_path.empty()) {
+    around.input = input_rates(
+        options.trace_path, positive_option(options.samples_per_element, "--samples-per-element"),
+        around.machines);
+  }
+  return around;
+}
+
+// A range of batches is walked in steps; a list is taken as it is.
+std::vector<double> batches_of(const Options& options, const Model& model) {
+  if (options.batch.empty()) return batch_grid(model, model.valid.global_batch);
+  const bool stepless = options.batch.find(':') == std::string::npos;
+  if (stepless && options.batch.find("..") != std::string::npos) {
+    return batch_grid(model, parse_range(options.batch, "--batch"));
+  }
+  return parse_counts(options.batch, "--batch");
+}
+
+std::vector<double> workers_of(const Options& options, const Model& model) {
+  if (!options.workers.empty()) return parse_counts(options.workers, "--workers");
+  std::vector<double> workers;
+  for (double k = model.valid.workers.first; k <= model.valid.workers.second; ++k) {
+    workers.push_back(k);
+  }
+  return workers;
+}
+
+PlanRequest request_of(const Options& options, const Model& model) {
+  PlanRequest request;
+  request.workers = workers_of(options, model);
+  request.batches = batches_of(options, model);
+  request.constraints = {positive_option(options.max_cost, "--max-cost"),
+                         positive_option(options.max_hours, "--max-hours"),
+                         positive_option(options.max_hourly, "--max-hourly-cost")};
+  const auto objective = objective_of(options.objective);
+  if (!objective) {
+    throw Error(ErrorKind::kUsage, "--objective", "unknown objective '" + options.objective + "'",
+                "objectives: time, cost, knee, cost-time");
+  }
+  request.objective = *objective;
+  if (!options.fixed_default.empty()) {
+    const auto words = split_list(options.fixed_default);
+    if (words.size() != 2) throw Error(ErrorKind::kUsage, "--default", "not of the form K,B");
+    request.fixed_default = Configuration{parse_positive(words[0], "--default"),
+                                          parse_positive(words[1], "--default"), 0};
+  }
+  if (options.replicates == "0") {
+    request.replicates = 0;
+  } else if (!options.replicates.empty()) {
+    request.replicates = static_cast<int>(parse_range(options.replicates, "--replicates").first);
+  }
+  request.around = surroundings_of(options);
+  return request;
+}
+
+ExitCode run_plan(const Options& options, const Globals& globals) {
+  const Format format = format_of(options.output, kFormats);
+  const Model model = parse_cluster_model(read_file(options.model_path), options.model_path);
+  const ClusterPlan plan = make_cluster_plan(model, request_of(options, model));
+  warn(globals, plan.warnings);
+  write_document(options.output.path,
+                 render(cluster_plan_view(plan), format, style_of(globals, options.output.path)));
+  return plan.choice ? ExitCode::kDone : ExitCode::kNo;
+}
+
+void add_grid(CLI::App& command, Options& options) {
+  command.add_option("MODEL", options.model_path, "What cluster fit wrote")
+      ->type_name("")
+      ->required();
+  command
+      .add_option("--workers", options.workers,
+                  "Workers to consider: 8..20, 8..20:4 or 8,12,16 (default: as in the runs)")
+      ->type_name("RANGE");
+  command
+      .add_option("--batch", options.batch,
+                  "Global batches: 384..1024 (in steps of about 9 %), 256..1024:256 or a list "
+                  "(default: as in the runs)")
+      ->type_name("RANGE");
+  command
+      .add_option("--objective", options.objective,
+                  "What to choose by: time, cost, knee, cost-time")
+      ->type_name("WORD");
+  command.add_option("--max-cost", options.max_cost, "At most so many dollars")->type_name("USD");
+  command.add_option("--max-hours", options.max_hours, "At most so many hours")->type_name("H");
+  command
+      .add_option("--max-hourly-cost", options.max_hourly,
+                  "At most so many dollars an hour, all machines together")
+      ->type_name("USD");
+  command
+      .add_option("--default", options.fixed_default,
+                  "The configuration that you would take without a model, for comparison")
+      ->type_name("K,B");
+  command
+      .add_option("--replicates", options.replicates,
+                  "Draws of the bootstrap that gives the ranges (200; 0 for none)")
+      ->type_name("N");
+}
+
+void add_prices(CLI::App& command, Options& options) {
+  command.add_option("--price", options.price, "Dollars an hour of one worker")->type_name("USD");
+  command.add_option("--prices", options.prices_path, "Machine types, CSV or JSON lines")
+      ->type_name("FILE");
+  command.add_option("--machines", options.machines, "Only these types of the price file")
+      ->type_name("LIST");
+  command.add_flag("--spot", options.spot, "Pay spot prices");
+  command
+      .add_option("--interruptions-per-hour", options.interruptions,
+                  "How often a spot machine is taken away")
+      ->type_name("N");
+  command.add_option("--restart", options.restart, "What an interruption costs, such as 3min")
+      ->type_name("TIME");
+  command.add_option("--parameter-servers", options.servers, "Parameter servers, to be paid too")
+      ->type_name("N");
+  command
+      .add_option("--parameter-server-price", options.server_price,
+                  "Dollars an hour of a parameter server")
+      ->type_name("USD");
+  command
+      .add_option("--workers-per-node", options.workers_per_node,
+                  "Workers on one machine (default: as in the runs, or its accelerators)")
+      ->type_name("N");
+  command
+      .add_option("--trace", options.trace_path,
+                  "A trace of the job's input pipeline, which may limit the workers")
+      ->type_name("TRACE");
+  command
+      .add_option("--samples-per-element", options.samples_per_element,
+                  "Samples in an element of that pipeline (default: its batch)")
+      ->type_name("N");
+}
+
+}  // namespace
+
+void add_cluster_plan(CLI::App& cluster, const Globals& globals, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *cluster.add_subcommand(
+      "plan", "Choose workers, batch and machine type; exit 1 if no configuration is allowed");
+  add_grid(command, *options);
+  add_prices(command, *options);
+  add_output(command, options->output, kFormats);
+  command.callback([options, &globals, &run] {
+    run = [options, &globals] { return run_plan(*options, globals); };
+  });
+}
+
+}  // namespace plumber

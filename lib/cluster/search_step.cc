@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/search_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cluster/fit.h"
+
+namespace plumber {
+namespace {
+
+struct Corner {
+  double workers;
+  double batch;
+  const char* why;
+};
+
+const ExploredRun* explored(const SearchState& state, const Configuration& at) {
+  for (const ExploredRun& one : state.runs) {
+    if (one.run.workers == at.workers && one.run.global_batch == at.global_batch) return &one;
+  }
+  return nullptr;
+}
+
+std::vector<TrainingRun> runs_of(const SearchState& state) {
+  std::vector<TrainingRun> runs;
+  for (const ExploredRun& one : state.runs) runs.push_back(one.run);
+  return runs;
+}
+
+void add_spent(const SearchState& state, SearchResult& result) {
+  for (const ExploredRun& one : state.runs) {
+    const double seconds = state.restore_s + one.iterations * one.run.iteration_s.value_or(0);
+    result.spent_hours += seconds / 3600;
+    result.spent_usd += seconds / 3600 * one.run.workers * state.usd_per_hour;
+  }
+}
+
+PlanRequest request_of(const SearchState& state) {
+  PlanRequest request;
+  request.workers = state.workers;
+  request.batches = state.batches;
+  request.around.machines = {priced_worker(state.usd_per_hour)};
+  request.constraints = state.constraints;
+  request.objective = state.objective;
+  return request;
+}
+
+// The model of what was seen, with stored epochs where the runs have none; nullopt when the runs do
+// not carry one yet.
+std::optional<Model> model_of(const SearchState& state, const std::vector<StoredModel>& store,
+                              std::string& why) {
+  try {
+    Model model = fit_model(runs_of(state), state.job, {});
+    const auto stored = model.epochs ? std::nullopt : model_for(state, store);
+    if (stored && model.noise) model.epochs = stored->model.epochs;
+    if (!model.job.samples && stored) model.job.samples = stored->model.job.samples;
+    return model;
+  } catch (const Error& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+// The cost of running a configuration for so long, where its iteration can be told.
+SearchStep step_at(const SearchState& state, const std::optional<Model>& model,
+                   const Configuration& at, double iterations) {
+  SearchStep step{at, iterations, {}, {}, {}};
+  std::optional<double> iteration_s;
+  const ExploredRun* before = explored(state, at);
+  if (before) iteration_s = before->run.iteration_s;
+  if (!iteration_s && model) {
+    const Placement place{at.workers, at.workers, at.global_batch};
+    iteration_s = iteration_time(*model->iterations[0].chosen.model, place).iteration_s;
+  }
+  if (!iteration_s) return step;
+  step.seconds = state.restore_s + iterations * *iteration_s;
+  step.cost_usd = *step.seconds / 3600 * at.workers * state.usd_per_hour;
+  return step;
+}
+
+void finish(SearchResult& result, const std::string& why) {
+  result.done = true;
+  result.next.reset();
+  result.why = why;
+}
+
+// The budget is a ceiling: a step of unknown cost is taken only while something is left of it.
+void propose(const SearchState& state, SearchResult& result, const SearchStep& step,
+             const std::string& why) {
+  if (state.budget_usd) {
+    const double left = *state.budget_usd - result.spent_usd;
+    if (left <= 0 || step.cost_usd.value_or(0) > left) {
+      finish(result, fmt::format("the budget of {:.2f} USD for exploring does not allow {:.6g} "
+                                 "workers with batch {:.6g}",
+                                 *state.budget_usd, step.at.workers, step.at.global_batch));
+      return;
+    }
+  }
+  result.next = step;
+  result.why = why;
+}
+
+// Corners in the order of the paper; the first one runs until its noise settles.
+bool propose_corner(const SearchState& state, const std::optional<Model>& model,
+                    SearchResult& result) {
+  const double k_min = state.workers.front(), k_max = state.workers.back();
+  const double b_min = state.batches.front(), b_max = state.batches.back();
+  const Corner corners[] = {
+      {k_min, b_min, "fewest workers, smallest batch, until the noise settles"},
+      {k_min, b_max, "fewest workers, largest batch: noise against batch"},
+      {k_max, b_max, "most workers, largest batch: synchronisation"},
+      {k_max, b_min, "most workers, smallest batch: both together"}};
+  for (const Corner& corner : corners) {
+    const Configuration at{corner.workers, corner.batch, 0};
+    const ExploredRun* run = explored(state, at);
+    const bool first = &corner == &corners[0];
+    if (run && (!first || run->noise_stable)) continue;
+    const double iterations = first ? state.settle_iterations : state.profile_iterations;
+    propose(state, result, step_at(state, model, at, iterations), corner.why);
+    return true;
+  }
+  return false;
+}
+
+// Mean over the replicates of how much better c is than the choice.
+double expected_improvement(const std::vector<std::vector<double>>& values, std::size_t choice,
+                            std::size_t c) {
+  double sum = 0;
+  for (const auto& replicate : values) sum += std::max(replicate[choice] - replicate[c], 0.0);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double exploring_in_unit(const SearchState& state, const SearchStep& step) {
+  const double hours = step.seconds.value_or(0) / 3600;
+  switch (state.objective) {
+    case ClusterObjective::kTime:
+    case ClusterObjective::kKnee:
+      return hours;
+    case ClusterObjective::kCost:
+      return step.cost_usd.value_or(0);
+    case ClusterObjective::kCostTime:
+      return hours * step.cost_usd.value_or(0);
+  }
+  return 0;
+}
+
+void propose_improvement(const SearchState& state, const Model& model, SearchResult& result) {
+  const PlanRequest request = request_of(state);
+  ClusterPlan plan;
+  evaluate_all(model, request, plan);
+  const auto values = replicate_values(model, request, plan.candidates);
+  std::size_t choice = 0;
+  while (!(plan.candidates[choice].at == result.best->at)) ++choice;
+  std::optional<SearchStep> best;
+  double most = 0;
+  for (std::size_t c = 0; c < plan.candidates.size(); ++c) {
+    if (explored(state, plan.candidates[c].at)) continue;
+    SearchStep step = step_at(state, model, plan.candidates[c].at, state.profile_iterations);
+    step.expected_improvement = expected_improvement(values, choice, c);
+    const double gain = *step.expected_improvement - exploring_in_unit(state, step);
+    if (gain <= most) continue;
+    most = gain;
+    best = step;
+  }
+  if (!best) {
+    finish(result, "no further profile is expected to save what it costs");
+    return;
+  }
+  propose(state, result, *best, "its expected improvement is above the cost of exploring it");
+}
+
+void propose_unseen(const SearchState& state, const std::optional<Model>& model,
+                    SearchResult& result) {
+  for (const double workers : state.workers) {
+    for (const double batch : state.batches) {
+      const Configuration at{workers, batch, 0};
+      const bool first = workers == state.workers.front() && batch == state.batches.front();
+      const ExploredRun* run = explored(state, at);
+      if (run && (!first || run->noise_stable)) continue;
+      const double iterations = first ? state.settle_iterations : state.profile_iterations;
+      propose(state, result, step_at(state, model, at, iterations),
+              first ? "the first of the whole grid, until the noise settles"
+                    : "the next of the whole grid");
+      return;
+    }
+  }
+  finish(result, "every configuration has been profiled");
+}
+
+void without_search(const SearchState& state, const std::vector<StoredModel>& store,
+                    SearchResult& result) {
+  auto stored = model_for(state, store);
+  if (!stored) {
+    throw Error(ErrorKind::kInput, "", "policy 'none' needs stored models", "give --store DIR");
+  }
+  result.model_source = stored->name;
+  if (state.job.samples) stored->model.job.samples = state.job.samples;
+  PlanRequest request = request_of(state);
+  request.replicates = 0;
+  result.best = make_cluster_plan(stored->model, request).choice;
+  finish(result, "no search: " + stored->name + " decides");
+}
+
+}  // namespace
+
+SearchResult next_step(const SearchState& state, const std::vector<StoredModel>& store) {
+  SearchResult result;
+  add_spent(state, result);
+  if (state.policy == SearchPolicy::kNone) {
+    without_search(state, store, result);
+    return result;
+  }
+  std::string why;
+  const std::optional<Model> model =
+      state.runs.empty() ? std::nullopt : model_of(state, store, why);
+  const bool can_plan = model && model->epochs && model->job.samples;
+  if (can_plan) {
+    PlanRequest request = request_of(state);
+    request.replicates = 0;
+    const ClusterPlan plan = make_cluster_plan(*model, request);
+    result.best = plan.choice;
+    result.model_source = "runs";
+  }
+  if (state.policy == SearchPolicy::kFull) {
+    propose_unseen(state, model, result);
+  } else if (!propose_corner(state, model, result)) {
+    if (result.best) {
+      propose_improvement(state, *model, result);
+    } else {
+      finish(result, can_plan ? "nothing meets the constraints"
+                     : model  ? "the corners are profiled, but how epochs follow noise is not known"
+                              : why);
+    }
+  }
+  return result;
+}
+
+}  // namespace plumber

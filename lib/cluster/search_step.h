@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to profile next, and when to stop (Scavenger's search policies):
+//
+//   full     every configuration once, the first until its noise settles
+//   partial  fewest workers and smallest batch until the noise settles, then the other corners of
+//            (K, B); from there the laws predict the rest, and a further configuration is profiled
+//            only while it may pay: expected improvement > cost of exploring it
+//   none     no profile: a stored model decides
+//
+// Expected improvement of c: mean over bootstrap replicates of max(0, value(best) - value(c)), in
+// the objective's unit: hours for time and knee, USD for cost, the product for cost-time. Exploring
+// costs a restore and the iterations, on all its workers. The budget is hard: a step that would
+// exceed it is not proposed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/search_state.h"
+
+namespace plumber {
+
+/// One configuration to run.
+struct SearchStep {
+  Configuration at;
+  double iterations = 0;
+  std::optional<double> seconds;  // unknown while no law predicts its iteration
+  std::optional<double> cost_usd;
+  std::optional<double> expected_improvement;
+};
+
+struct SearchResult {
+  bool done = false;
+  std::optional<SearchStep> next;  // unless done
+  std::string why;                 // of the step, or of the end
+  std::optional<Outcome> best;     // the choice as far as is known
+  double spent_usd = 0;            // on exploring
+  double spent_hours = 0;
+  std::string model_source;  // "runs", "store: NAME", "average of 3 stored models"
+  std::vector<std::string> warnings;
+};
+
+/// `stored` stands in where the runs say nothing: for its epochs, and under policy none for all.
+struct StoredModel {
+  std::string name;
+  Model model;
+};
+
+SearchResult next_step(const SearchState& state, const std::vector<StoredModel>& store = {});
+
+/// The stored model nearest to the job: the same name, else the least distance of logarithms of
+/// what both jobs say (samples, parameters, memory of a sample); without any of those the average
+/// of all. nullopt for an empty store.
+std::optional<StoredModel> model_for(const SearchState& state,
+                                     const std::vector<StoredModel>& store);
+
+}  // namespace plumber

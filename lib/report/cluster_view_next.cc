@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/cluster_view.h"
+#include "report/sections.h"
+
+namespace plumber {
+namespace {
+
+std::string configuration_text(const Configuration& at) {
+  return fmt::format("{:.6g} workers with batch {:.6g}", at.workers, at.global_batch);
+}
+
+Sentence first_sentence(const SearchResult& result) {
+  if (!result.next) return {"Stop exploring: {}.", {{Unit::kNone, result.why}}};
+  return {"Profile {} for {} iterations: {}.",
+          {{Unit::kNone, configuration_text(result.next->at)},
+           {Unit::kCount, result.next->iterations},
+           {Unit::kNone, result.why}}};
+}
+
+Prose headline(const SearchResult& result) {
+  Prose prose{{first_sentence(result)}};
+  if (result.next && result.next->seconds) {
+    prose.sentences.push_back({"It takes {} and costs {}.",
+                               {{Unit::kSeconds, *result.next->seconds},
+                                {Unit::kNone, fmt::format("${:.3f}", *result.next->cost_usd)}}});
+  } else if (result.next) {
+    prose.sentences.push_back({"What it costs is not known before an iteration there is.", {}});
+  }
+  if (result.best) {
+    prose.sentences.push_back({"Best as far as is known (by {}): {}, {} and {}.",
+                               {{Unit::kNone, result.model_source},
+                                {Unit::kNone, configuration_text(result.best->at)},
+                                {Unit::kNone, fmt::format("{:.4g} h", result.best->hours)},
+                                {Unit::kNone, fmt::format("${:.2f}", result.best->cost_usd)}}});
+  }
+  prose.sentences.push_back({"Spent on exploring: {} h, {}.",
+                             {{Unit::kNone, result.spent_hours},
+                              {Unit::kNone, fmt::format("${:.2f}", result.spent_usd)}}});
+  return prose;
+}
+
+Section next_section(const SearchResult& result) {
+  if (!result.next) return json_field("next", {});
+  const SearchStep& step = *result.next;
+  return {
+      "next", "",
+      Fields{
+          {key_value("workers", step.at.workers), key_value("global_batch", step.at.global_batch),
+           key_value("iterations", step.iterations), key_value("seconds", value_of(step.seconds)),
+           key_value("cost_usd", value_of(step.cost_usd)),
+           key_value("expected_improvement", value_of(step.expected_improvement))}}};
+}
+
+Section best_section(const SearchResult& result) {
+  if (!result.best) return json_field("best", {});
+  const Outcome& best = *result.best;
+  return {"best", "",
+          Fields{{key_value("workers", best.at.workers),
+                  key_value("global_batch", best.at.global_batch), key_value("epochs", best.epochs),
+                  key_value("iteration_s", best.iteration_s), key_value("hours", best.hours),
+                  key_value("cost_usd", best.cost_usd)}}};
+}
+
+}  // namespace
+
+Report search_view(const SearchResult& result) {
+  Report report;
+  report.sections.push_back({"", "", headline(result)});
+  report.sections.push_back(
+      {"", "",
+       Fields{{key_value("schema_version", 1.0), key_value("done", result.done),
+               key_value("why", result.why)}}});
+  report.sections.push_back(next_section(result));
+  report.sections.push_back(best_section(result));
+  report.sections.push_back(json_field(
+      "model_source", result.model_source.empty() ? Value() : Value(result.model_source)));
+  report.sections.push_back(
+      {"spent", "",
+       Fields{{key_value("hours", result.spent_hours), key_value("cost_usd", result.spent_usd)}}});
+  report.sections.push_back(warnings_section(result.warnings));
+  return report;
+}
+
+}  // namespace plumber
