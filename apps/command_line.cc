@@ -17,9 +17,16 @@ constexpr const char* kExamples = R"(Examples:
                                                 what to change, and the changed program
   plumber COMMAND --help                        options of a command)";
 
+// The innermost command: `fit` of `plumber cluster fit`.
 const CLI::App& chosen_command(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : *chosen.front();
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent ? full_name(*parent) + " " : "") + command.get_name();
 }
 
 void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
@@ -38,13 +45,13 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
     add_option_names(command, known);
     if (&command != &app) add_option_names(app, known);
   } else {
-    for (const CLI::App* other : app.get_subcommands({})) known.push_back(other->get_name());
+    const CLI::App& group = command.get_subcommands({}).empty() ? app : command;
+    for (const CLI::App* other : group.get_subcommands({})) known.push_back(other->get_name());
   }
   const std::string bare = word.substr(0, word.find('='));
   std::string hint = did_you_mean(bare, known);
   if (hint.empty()) {
-    const std::string name = &command == &app ? "plumber" : "plumber " + command.get_name();
-    hint = name + " --help lists what there is";
+    hint = full_name(command) + " --help lists what there is";
   }
   throw Error(ErrorKind::kUsage, "",
               (is_option ? "unknown option '" : "unknown command '") + bare + "'", hint);
@@ -58,8 +65,8 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
     refuse_word(app, option == unknown.end() ? unknown.front() : *option);
   }
   const CLI::App& command = chosen_command(app);
-  const std::string name = &command == &app ? "plumber" : "plumber " + command.get_name();
-  throw Error(ErrorKind::kUsage, "", error.what(), name + " --help shows the options");
+  throw Error(ErrorKind::kUsage, "", error.what(),
+              full_name(command) + " --help shows the options");
 }
 
 void add_globals(CLI::App& app, Globals& globals) {
@@ -72,6 +79,7 @@ void add_globals(CLI::App& app, Globals& globals) {
 
 // CLI11 keeps the line breaks of a description, but makes none.
 void wrap_descriptions(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) wrap_descriptions(*command);
   for (CLI::Option* option : app.get_options()) {
     std::string text;
     for (const std::string& line : wrap(option->get_description(), kDescriptionWidth)) {
@@ -93,6 +101,7 @@ Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
   add_analyze(app, globals, run);
   add_optimize(app, globals, run);
   add_rewrite(app, globals, run);
+  add_cluster(app, globals, run);
   add_show(app, globals, run);
   for (CLI::App* command : app.get_subcommands({})) wrap_descriptions(*command);
   try {

@@ -21,6 +21,7 @@ using Run = std::function<ExitCode()>;
 void add_analyze(CLI::App& app, const Globals& globals, Run& run);
 void add_optimize(CLI::App& app, const Globals& globals, Run& run);
 void add_rewrite(CLI::App& app, const Globals& globals, Run& run);
+void add_cluster(CLI::App& app, const Globals& globals, Run& run);
 void add_show(CLI::App& app, const Globals& globals, Run& run);
 
 /// Reads the command line into what is to run. Throws Error(kUsage) when it is wrong; help and
