@@ -41,10 +41,10 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
   const CLI::App& command = chosen_command(app);
   std::vector<std::string> known;
   const bool is_option = word.starts_with("-");
-  if (is_option) {
+  if (word.starts_with("--")) {
     add_option_names(command, known);
     if (&command != &app) add_option_names(app, known);
-  } else {
+  } else if (!is_option) {
     const CLI::App& group = command.get_subcommands({}).empty() ? app : command;
     for (const CLI::App* other : group.get_subcommands({})) known.push_back(other->get_name());
   }
@@ -64,9 +64,12 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
                                      [](const std::string& word) { return word.starts_with("-"); });
     refuse_word(app, option == unknown.end() ? unknown.front() : *option);
   }
-  const CLI::App& command = chosen_command(app);
-  throw Error(ErrorKind::kUsage, "", error.what(),
-              full_name(command) + " --help shows the options");
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    message = message.substr(0, message.find(':')) + " needs a value";
+  }
+  throw Error(ErrorKind::kUsage, "", message,
+              full_name(chosen_command(app)) + " --help shows the options");
 }
 
 void add_globals(CLI::App& app, Globals& globals) {
@@ -77,10 +80,13 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_flag("-v,--verbose", globals.verbose, "Every row of long tables")->excludes(quiet);
 }
 
-// CLI11 keeps the line breaks of a description, but makes none.
-void wrap_descriptions(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands({})) wrap_descriptions(*command);
-  for (CLI::Option* option : app.get_options()) {
+// CLI11 keeps the line breaks of a description, but makes none; and it shows the general options in
+// the general help alone.
+void finish_help(CLI::App& command) {
+  for (CLI::App* inner : command.get_subcommands({})) finish_help(*inner);
+  command.footer(command.get_footer() +
+                 "\n\nplumber --help shows the general options (--color, -q, -v).");
+  for (CLI::Option* option : command.get_options()) {
     std::string text;
     for (const std::string& line : wrap(option->get_description(), kDescriptionWidth)) {
       text += (text.empty() ? "" : "\n") + line;
@@ -103,7 +109,7 @@ Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
   add_rewrite(app, globals, run);
   add_cluster(app, globals, run);
   add_show(app, globals, run);
-  for (CLI::App* command : app.get_subcommands({})) wrap_descriptions(*command);
+  for (CLI::App* command : app.get_subcommands({})) finish_help(*command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // help or version

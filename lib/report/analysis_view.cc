@@ -61,22 +61,22 @@ Sentence verdict_sentence(const Pipeline& pipeline, const Analysis& analysis) {
 }
 
 Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
-  const std::pair<Unit, Value> rate{Unit::kPerSecond, value_of(analysis.rate.observed_per_s)};
-  const std::pair<Unit, Value> elapsed{Unit::kSeconds, analysis.elapsed_s};
-  const std::pair<Unit, Value> elements{Unit::kCount, analysis.root_elements};
-  std::string pattern = "Traced: {} elements in {}, {}";
-  std::vector<std::pair<Unit, Value>> values{elements, elapsed, rate};
+  Sentence sentence{"Traced: {} elements in {}",
+                    {{Unit::kCount, analysis.root_elements}, {Unit::kSeconds, analysis.elapsed_s}}};
+  if (analysis.rate.observed_per_s) {
+    sentence += {", {}", {{Unit::kPerSecond, *analysis.rate.observed_per_s}}};
+  }
   if (analysis.rate.ci95_per_s) {
     const auto [low, high] = *analysis.rate.ci95_per_s;
-    pattern += " (95 % interval {})";
-    values.push_back({Unit::kPerSecond, std::vector<double>{low, high}});
+    sentence += {" (95 % interval {})", {{Unit::kPerSecond, std::vector<double>{low, high}}}};
   }
   if (analysis.cores > 0) {
-    pattern += " on {} cores";
-    values.push_back({Unit::kCount, analysis.cores});
+    sentence +=
+        {analysis.cores == 1 ? ", on {} core" : ", on {} cores", {{Unit::kCount, analysis.cores}}};
   }
-  pattern += pipeline.consumer.bare ? "; only the recorder pulled, as fast as it could." : ".";
-  return {pattern, values};
+  sentence.pattern +=
+      pipeline.consumer.bare ? "; only the recorder pulled, as fast as it could." : ".";
+  return sentence;
 }
 
 Prose headline(const Pipeline& pipeline, const Analysis& analysis) {

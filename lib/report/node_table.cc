@@ -10,10 +10,8 @@ namespace {
 
 constexpr const char* kNodesLegend =
     "per root: elements for each element of the consumer; time, bytes: of one element; cores: kept "
-    "busy; per core: rate if one core did this alone; par: calls at once, A by AUTOTUNE; cache: "
-    "size "
-    "of one after the node, and whether it may stand there; >: inside the function of the next "
-    "node";
+    "busy; per core: rate if one core did this alone; par: calls at once, A by AUTOTUNE; "
+    "cache: size of one after the node, where one may stand; >: in the function of the next node";
 
 // The node with the largest share of the bottleneck.
 bool leads(const Analysis& analysis, NodeId node) {

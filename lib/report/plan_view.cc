@@ -51,6 +51,7 @@ Sentence first_sentence(const OptimizeResult& result) {
     case PlanStatus::kOptimal:
       return optimal_sentence(result);
     case PlanStatus::kNoChange:
+      if (predicted.before_per_s <= 0) return {"No change: {}.", {{Unit::kNone, predicted.why}}};
       sentence = {"No change: stock TensorFlow runs this program at {}, and nothing within ",
                   {{Unit::kPerSecond, predicted.before_per_s}}};
       add_limits(sentence, result.limits);
@@ -103,12 +104,12 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
     prose.sentences.push_back(
         {"The program as traced ran at {}.", {{Unit::kPerSecond, *predicted.as_traced_per_s}}});
   }
-  if (result.status == PlanStatus::kInfeasible) return;
+  if (result.status == PlanStatus::kInfeasible || predicted.before_per_s <= 0) return;
   Sentence trust = trust_sentence(predicted);
   if (!trust.pattern.empty()) prose.sentences.push_back(std::move(trust));
   add_cache_sentence(prose, predicted);
   if (predicted.bound) {
-    Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "", {}};
+    Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
     sentence += limit_of(pipeline, *predicted.bound);
     sentence.pattern += ".";
     prose.sentences.push_back(std::move(sentence));

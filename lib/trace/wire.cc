@@ -4,6 +4,7 @@
 #include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -131,7 +132,8 @@ Error what_else(const std::string& name, const std::string& bytes) {
 
 Error text_error(const std::string& name, const FirstError& error) {
   return input_error(name + ":" + error.found.value_or("1:1"), error.text,
-                     "the file looks like a trace in protobuf's text form");
+                     "it was read as a trace in protobuf's text form; a trace is what "
+                     "scripts/plumber_tf.py trace writes");
 }
 
 // The plain size modulo 2^32 at the end of a gzip stream.
@@ -167,6 +169,7 @@ std::string gunzip_if_needed(const std::string& name, std::string bytes) {
 }
 
 trace::PipelineSnapshot parse_snapshot(const std::string& name, const std::string& bytes) {
+  const google::protobuf::LogSilencer silence;  // what is wrong is said once, in our words
   refuse_empty(name, bytes);
   trace::PipelineSnapshot snapshot;
   if (looks_like_text(bytes)) {
@@ -188,6 +191,7 @@ trace::PipelineSnapshot parse_snapshot(const std::string& name, const std::strin
 }
 
 GraphDef parse_graph(const std::string& name, const std::string& bytes) {
+  const google::protobuf::LogSilencer silence;  // what is wrong is said once, in our words
   refuse_empty(name, bytes);
   GraphDef graph;
   if (!parse_any(bytes, graph) || !is_program(graph))
@@ -197,6 +201,7 @@ GraphDef parse_graph(const std::string& name, const std::string& bytes) {
 }
 
 ModelProto parse_model(const std::string& name, const std::string& bytes) {
+  const google::protobuf::LogSilencer silence;  // what is wrong is said once, in our words
   refuse_empty(name, bytes);
   ModelProto model;
   if (!parse_any(bytes, model) || !is_model(model))
