@@ -22,7 +22,14 @@ std::optional<T> from_content(const TensorProto& tensor) {
   return value;
 }
 
-bool is_scalar(const TensorProto& tensor) { return tensor.tensor_shape().dim_size() == 0; }
+// The value of a scalar Const, nullptr for all else.
+const TensorProto* scalar_of(const NodeDef& node) {
+  if (node.op() != "Const") return nullptr;
+  const auto value = node.attr().find("value");
+  const bool is_scalar =
+      value != node.attr().end() && value->second.tensor().tensor_shape().dim_size() == 0;
+  return is_scalar ? &value->second.tensor() : nullptr;
+}
 
 }  // namespace
 
@@ -55,21 +62,19 @@ const NodeDef* GraphScope::producer(std::string_view input) const {
 
 const NodeDef* GraphScope::input(const NodeDef& node, int place) const {
   int data_inputs = 0;
-  while (data_inputs < node.input_size() && node.input(data_inputs).rfind('^', 0) != 0) ++data_inputs;
+  while (data_inputs < node.input_size() && node.input(data_inputs).rfind('^', 0) != 0)
+    ++data_inputs;
   const int index = place < 0 ? data_inputs + place : place;
   return index >= 0 && index < data_inputs ? producer(node.input(index)) : nullptr;
 }
 
 const TensorProto* GraphScope::constant(const NodeDef& node, int place) const {
   const NodeDef* source = input(node, place);
-  if (!source || source->op() != "Const") return nullptr;
-  const auto value = source->attr().find("value");
-  if (value == source->attr().end() || !is_scalar(value->second.tensor())) return nullptr;
-  return &value->second.tensor();
+  return source ? scalar_of(*source) : nullptr;
 }
 
-std::optional<std::int64_t> GraphScope::integer(const NodeDef& node, int place) const {
-  const TensorProto* tensor = constant(node, place);
+std::optional<std::int64_t> integer_value(const NodeDef& node) {
+  const TensorProto* tensor = scalar_of(node);
   if (!tensor) return std::nullopt;
   if (tensor->int64_val_size() == 1) return tensor->int64_val(0);
   if (tensor->int_val_size() == 1) return tensor->int_val(0);
@@ -82,6 +87,11 @@ std::optional<std::int64_t> GraphScope::integer(const NodeDef& node, int place) 
     return from_content<std::int32_t>(*tensor);
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> GraphScope::integer(const NodeDef& node, int place) const {
+  const NodeDef* source = input(node, place);
+  return source ? integer_value(*source) : std::nullopt;
 }
 
 std::optional<bool> GraphScope::boolean(const NodeDef& node, int place) const {

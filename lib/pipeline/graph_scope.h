@@ -16,6 +16,9 @@ namespace plumber {
 /// The node part of an input: "x" of "x", "x:1", "x:handle:0"; empty for control inputs "^x".
 std::string_view producer_of(std::string_view input);
 
+/// The value of a scalar integer Const; nullopt for all else.
+std::optional<std::int64_t> integer_value(const tensorflow::NodeDef& node);
+
 class GraphScope {
  public:
   /// Throws Error(kInput) at `where` if two nodes have one name.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pipeline/graph_scope.h"
 #include "pipeline/op_table.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"
@@ -50,7 +51,8 @@ const Form* form_of_parallel(std::string_view op) {
 void check_cycle(const Body& body, const NodeDef& node, std::int64_t calls) {
   const OpTraits& traits = op_traits(node.op());
   const int index = input_place(traits.cycle_input, data_inputs(node));
-  const auto cycle = index < 0 ? std::nullopt : integer_of(body.producer(node.input(index)));
+  const NodeDef* source = index < 0 ? nullptr : body.producer(node.input(index));
+  const auto cycle = source ? integer_value(*source) : std::nullopt;
   if (traits.kind == Kind::kInterleave && cycle && *cycle > 0 && calls > *cycle)
     refuse(fmt::format("{} calls are more than its cycle_length of {}", calls, *cycle),
            fmt::format("give {} or fewer; another cycle_length changes the order", *cycle));

@@ -138,15 +138,6 @@ ElementSpec known_spec(const NodeDef& node) {
          "name a data set that has the attributes output_types and output_shapes");
 }
 
-std::optional<std::int64_t> integer_of(const NodeDef* node) {
-  const AttrValue* value = node && node->op() == "Const" ? attribute(*node, "value") : nullptr;
-  if (!value || value->tensor().tensor_shape().dim_size() > 0) return std::nullopt;
-  const tensorflow::TensorProto& tensor = value->tensor();
-  if (tensor.int64_val_size() == 1) return tensor.int64_val(0);
-  if (tensor.int_val_size() == 1) return tensor.int_val(0);
-  return std::nullopt;
-}
-
 tensorflow::TensorProto integer_tensor(std::int64_t value, tensorflow::DataType type) {
   tensorflow::TensorProto tensor;
   tensor.set_dtype(type);

@@ -62,9 +62,6 @@ void set_spec(tensorflow::NodeDef& node, const ElementSpec& spec);
 /// The spec of `node`; refused if it is unknown.
 ElementSpec known_spec(const tensorflow::NodeDef& node);
 
-/// The value of a scalar integer Const; nullopt for all else (nullptr too).
-std::optional<std::int64_t> integer_of(const tensorflow::NodeDef* node);
-
 tensorflow::TensorProto integer_tensor(std::int64_t value,
                                        tensorflow::DataType type = tensorflow::DT_INT64);
 tensorflow::TensorProto text_tensor(const std::string& value);
