@@ -8,12 +8,12 @@
 #include <map>
 
 #include "base/error.h"
-#include "cluster/knee.h"
 
 namespace plumber {
 namespace {
 
 constexpr double kSuperLinear = 1.02;  // above measurement's own scatter
+constexpr double kSameRate = 0.95;     // as the mean of what follows
 constexpr double kPlateau = 0.5;       // of what a worker brings at first
 
 void widen(Range& range, double value) {
@@ -24,9 +24,11 @@ void widen(Range& range, double value) {
 ValidRange valid_range(const std::vector<TrainingRun>& runs) {
   ValidRange valid;
   for (const TrainingRun& run : runs) {
-    widen(valid.workers, run.workers);
     widen(valid.global_batch, run.global_batch);
-    widen(valid.per_worker_batch, run.per_worker_batch());
+    if (run.iteration_s) {  // a run that only tells epochs says nothing of its placement
+      widen(valid.workers, run.workers);
+      widen(valid.per_worker_batch, run.per_worker_batch());
+    }
     if (!run.noise) continue;
     if (!valid.noise) valid.noise = Range{*run.noise, *run.noise};
     widen(*valid.noise, *run.noise);
@@ -119,6 +121,16 @@ void use_saturation(Model& model) {
   }
 }
 
+// The first point that the mean of all from it on hardly exceeds; the last one when all grow.
+std::size_t start_of_plateau(const std::vector<double>& rates) {
+  for (std::size_t at = 0; at + 1 < rates.size(); ++at) {
+    double sum = 0;
+    for (std::size_t i = at; i < rates.size(); ++i) sum += rates[i];
+    if (rates[at] >= kSameRate * sum / static_cast<double>(rates.size() - at)) return at;
+  }
+  return rates.size() - 1;
+}
+
 std::optional<Saturation> saturation_of(std::vector<TrainingRun> runs) {
   std::sort(runs.begin(), runs.end(),
             [](const TrainingRun& a, const TrainingRun& b) { return a.workers < b.workers; });
@@ -129,14 +141,12 @@ std::optional<Saturation> saturation_of(std::vector<TrainingRun> runs) {
     rates.push_back(run.global_batch / *run.iteration_s);
   }
   if (workers.size() < 4) return std::nullopt;
-  const KneeOptions shape{Curve::kConcave, Direction::kIncreasing, 1, false};
-  auto at = find_knee(workers, rates, shape).index;
-  if (!at) at = farthest_from_chord(workers, rates, shape);
-  if (!at || *at + 1 >= workers.size() || *at == 0) return std::nullopt;
+  const std::size_t at = start_of_plateau(rates);
+  if (at == 0 || at + 1 >= rates.size()) return std::nullopt;
   const double first = rates[0] / workers[0];
-  const double beyond = (rates.back() - rates[*at]) / (workers.back() - workers[*at]);
+  const double beyond = (rates.back() - rates[at]) / (workers.back() - workers[at]);
   if (beyond > kPlateau * first) return std::nullopt;
-  return Saturation{workers[*at], runs[0].per_worker_batch(),
+  return Saturation{workers[at], runs[0].per_worker_batch(),
                     *std::max_element(rates.begin(), rates.end()), runs[0].machine};
 }
 
@@ -180,6 +190,9 @@ Model fit_model(const std::vector<TrainingRun>& runs, const Job& job,
   model.runs = runs;
   model.options = options;
   model.valid = valid_range(runs);
+  for (const std::string& key : job.unknown) {
+    model.warnings.push_back("the job file's member '" + key + "' is not known and not used");
+  }
   model.noise = fit_noise(runs);
   model.epochs = fit_epochs(runs, model.noise);
   if (!model.epochs && model.noise) model.epochs = given_epochs(job);

@@ -42,14 +42,17 @@ IterationTime ernest_time(const IterationModel& model, const Placement& at) {
 }
 
 IterationTime pollux_time(const IterationModel& model, const Placement& at) {
-  const double compute_s = model.value("ac") + model.value("bc") * at.global_batch / at.workers;
+  const double passes = at.accumulation + 1;
+  const double compute_s =
+      model.value("ac") + model.value("bc") * at.global_batch / at.workers / passes;
   const double more = std::max(at.workers - 2, 1e-8);
   double network_s = 0;
   if (at.workers > 1) {
     network_s = at.nodes > 1 ? model.value("an") + model.value("bn") * more
                              : model.value("ar") + model.value("br") * more;
   }
-  return time_of(compute_s, overlapped(compute_s, network_s, model.value("g")));
+  const double last_s = overlapped(compute_s, network_s, model.value("g"));
+  return time_of(passes * compute_s, at.accumulation * compute_s + last_s);
 }
 
 double overlap_network(const IterationModel& model, const Placement& at) {

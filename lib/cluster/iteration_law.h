@@ -5,7 +5,8 @@
 //              measurements; tau = d0 + d1 b + d2 K where only the total was measured
 //   ernest     t0 + t1 b + t2 ln K + t3 K, no coefficient negative (Venkataraman et al. 2016)
 //   pollux     (Tc^g + Tn^g)^(1/g), Tc = ac + bc b, Tn = 0 for K = 1, ar + br (K - 2) within a
-//              node, an + bn (K - 2) across; 1 <= g <= 10 (Qiao et al. 2021)
+//              node, an + bn (K - 2) across; 1 <= g <= 10; a passes of accumulation add a Tc
+//              (Qiao et al. 2021)
 //   overlap    the same form, piecewise where the network changes: Tn = r (K - 1) within a node,
 //              a time of its own for two nodes, n0 + n1 log2(nodes) for more
 //
@@ -27,6 +28,7 @@ struct Placement {
   double workers = 1;
   double nodes = 1;
   double global_batch = 1;
+  double accumulation = 0;  // extra passes whose gradients add up before one exchange; pollux only
 };
 
 struct IterationTime {

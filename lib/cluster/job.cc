@@ -41,8 +41,8 @@ constexpr std::array kNumbers{
 bool take(Job& job, const std::string& key, const nlohmann::json& value, const std::string& name) {
   for (const TextMember& text : kTexts) {
     if (key != text.key) continue;
-    if (!value.is_string()) refuse(name, "'" + key + "' is not a text");
-    job.*text.member = value.get<std::string>();
+    if (value.is_structured()) refuse(name, "'" + key + "' is neither a text nor a number");
+    job.*text.member = value.is_string() ? value.get<std::string>() : value.dump();
     return true;
   }
   for (const NumberMember& number : kNumbers) {
@@ -70,7 +70,9 @@ Job parse_job(std::string_view text, const std::string& name) {
   Job job;
   for (const auto& [key, value] : object.items()) {
     if (value.is_null() || take(job, key, value, name)) continue;
-    refuse(name, "unknown member '" + key + "'", did_you_mean(key, known_keys()));
+    const std::string hint = did_you_mean(key, known_keys());
+    if (!hint.empty()) refuse(name, "unknown member '" + key + "'", hint);
+    job.unknown.push_back(key);  // somebody else's note
   }
   return job;
 }

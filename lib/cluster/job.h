@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumber {
 
@@ -26,6 +27,7 @@ struct Job {
   std::optional<double> max_batch;
   std::optional<double> e_star;  // epochs = e_star + theta noise, of earlier runs
   std::optional<double> theta;
+  std::vector<std::string> unknown;  // members that nobody here knows
 };
 
 Job parse_job(std::string_view text, const std::string& name);

@@ -90,7 +90,7 @@ void add_other_scales(NoisePoint& point, const NormStep& smooth) {
       std::max((k * smooth.aggregate_sqr_norm - smooth.mean_local_sqr_norm) / (k - 1), 0.0);
   const double variance =
       std::max((smooth.mean_local_sqr_norm - smooth.aggregate_sqr_norm) * k / (k - 1), 0.0);
-  if (variance / k + sqr > 0) point.adascale_gain = (variance + sqr) / (variance / k + sqr);
+  if (variance / k + sqr > 0) point.adascale_gain = adascale_gain(sqr, variance, k);
   if (!smooth.global_batch) return;
   const double batch = *smooth.global_batch;
   const GradientMoments moments = gradient_moments(smooth, batch / k, batch);
@@ -101,6 +101,10 @@ void add_other_scales(NoisePoint& point, const NormStep& smooth) {
 
 double noise_of(double mean_local_sqr_norm, double aggregate_sqr_norm) {
   return mean_local_sqr_norm / aggregate_sqr_norm;
+}
+
+double adascale_gain(double sqr, double variance, double scale) {
+  return (variance + sqr) / (variance / scale + sqr);
 }
 
 GradientMoments gradient_moments(const NormStep& step, double small_batch, double big_batch) {

@@ -70,6 +70,10 @@ struct GradientMoments {
 };
 GradientMoments gradient_moments(const NormStep& step, double small_batch, double big_batch);
 
+/// AdaScale: (var + sqr) / (var / s + sqr), 1..s, of `scale` s workers or batches; Pollux's
+/// statistical efficiency is this over s.
+double adascale_gain(double sqr, double variance, double scale);
+
 /// Exponentially weighted mean of the last `window` values, at each of them.
 std::vector<double> smoothed(const std::vector<double>& values, double alpha, std::size_t window);
 

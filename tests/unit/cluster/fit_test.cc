@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "catch2_any.h"
+#include "cluster/knee.h"
 #include "measurements.h"
 
 using namespace plumber;
@@ -146,6 +147,8 @@ TEST_CASE("Pollux's law with known numbers") {
   CHECK(throughput(1, 1) == Approx(76.190476).epsilon(1e-8));
   CHECK(throughput(1, 4) == Approx(301.698893).epsilon(1e-8));
   CHECK(throughput(4, 16) == Approx(802.748474).epsilon(1e-8));
+  const double accumulated_s = iteration_time(model, {16, 4, 4. * 32 * 16, 3}).iteration_s;
+  CHECK(4 * 32 * 16 / accumulated_s == Approx(1079.138298).epsilon(2e-6));
 }
 
 TEST_CASE("Each law finds itself in the runs that it made") {
@@ -182,7 +185,7 @@ TEST_CASE("Each law finds itself in the runs that it made") {
 }
 
 TEST_CASE("Parameter servers that saturate are recognised") {
-  const auto found_with = [](const std::string& gpu, double servers, const std::string& model) {
+  const auto runs_with = [](const std::string& gpu, double servers, const std::string& model) {
     std::vector<TrainingRun> runs;
     for (const TableRow& row : measurements("cmdare_speed.csv").rows) {
       if (row.cells.at("gpu") != gpu || row.cells.at("model") != model ||
@@ -194,15 +197,30 @@ TEST_CASE("Parameter servers that saturate are recognised") {
       run.iteration_s = run.workers / positive_in(row, "median_steps_per_s");
       runs.push_back(run);
     }
-    return find_saturation(runs);
+    return runs;
   };
-  const auto one = found_with("p100", 1, "res32");
-  REQUIRE(one.size() == 1);
-  CHECK(one[0].workers >= 4);
-  CHECK(one[0].workers <= 5);
-  const auto two = found_with("p100", 2, "res32");
-  if (!two.empty()) CHECK(two[0].rate_samples_per_s > 1.6 * one[0].rate_samples_per_s);
-  CHECK(found_with("k80", 1, "res32").empty());
+  const struct {
+    const char* model;
+    double servers, workers;
+  } known[] = {{"res32", 1, 5}, {"shakebig", 1, 4}, {"shakesmall", 1, 5}, {"res32", 2, 6}};
+  for (const auto& one : known) {
+    INFO(one.model);
+    const auto found = find_saturation(runs_with("p100", one.servers, one.model));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].workers == one.workers);
+  }
+  for (const char* model : {"res15", "res32", "shakebig", "shakesmall"}) {
+    CHECK(find_saturation(runs_with("k80", 1, model)).empty());
+  }
+  std::vector<double> workers, rates;
+  for (const TrainingRun& run : runs_with("p100", 1, "res32")) {
+    workers.push_back(run.workers);
+    rates.push_back(run.global_batch / *run.iteration_s);
+  }
+  const Knee knee = find_knee(workers, rates, {Curve::kConcave, Direction::kIncreasing, 1, false});
+  REQUIRE(knee.index);
+  CHECK(workers[*knee.index] >= 4);
+  CHECK(workers[*knee.index] <= 5);
 }
 
 TEST_CASE("What cannot be fitted is refused with its reason") {

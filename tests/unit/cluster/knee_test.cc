@@ -53,3 +53,15 @@ TEST_CASE("No knee has a reason") {
   CHECK(farthest_from_chord({1, 2, 3}, {3, 1, .9}) == 1U);
   CHECK_FALSE(farthest_from_chord({1, 2, 3, 4}, {4, 3, 2, 1}).has_value());
 }
+
+TEST_CASE("The paper's throughput against batch bends where it says") {
+  const KneeOptions shape{Curve::kConcave, Direction::kIncreasing, 1, false};
+  const std::vector<double> images{384, 512, 768, 1024, 1536, 2048};
+  const std::vector<double> sentences{512, 768, 1024, 1280, 1536, 1792};
+  const auto resnet18 = find_knee(images, {455.9, 472.3, 497.5, 510.1, 512.7, 517.3}, shape);
+  const auto resnet50 = find_knee(images, {207.0, 215.6, 223.9, 236.5, 255.5, 258.6}, shape);
+  const auto transformer = find_knee(sentences, {235.5, 242.3, 250.4, 257.1, 259.4, 260.0}, shape);
+  CHECK(images[*resnet18.index] == 1024);
+  CHECK(images[*resnet50.index] == 1536);
+  CHECK(sentences[*transformer.index] == 1280);
+}

@@ -56,6 +56,24 @@ TEST_CASE("McCandlish's and AdaScale's scales are other numbers") {
   CHECK(*point.adascale_gain == Approx(1.5625).epsilon(1e-12));
 }
 
+TEST_CASE("Efficiency of a batch: AdaScale's gain over the scale") {
+  const auto efficiency = [](double sqr, double variance, double scale) {
+    return adascale_gain(sqr, variance, scale) / scale;
+  };
+  CHECK(efficiency(1, 2, 1) == 1);
+  CHECK(efficiency(1, 2, 2) == Approx(0.75));
+  CHECK(efficiency(1, 2, 8) == Approx(0.3));
+  CHECK(efficiency(.5, 10, 8) == Approx(0.75));
+}
+
+TEST_CASE("Noise of K workers in closed form, by the critical batch") {
+  // S = |G|^2, V = tr(Sigma): E|g_k|^2 = S + V/b and E|g~|^2 = S + V/B; phi = V/S = B_simple.
+  const double phi = 1192, workers = 8, batch = 384;
+  const double noise = noise_of(1 + phi / (batch / workers), 1 + phi / batch);
+  CHECK(noise == Approx(6.2944).epsilon(1e-4));
+  CHECK(noise / workers == Approx(0.78680).epsilon(1e-4));
+}
+
 TEST_CASE("Smoothing is pandas' ewm with adjust") {
   CHECK(smoothed({1, 2, 3}, 0.5, 25).back() == Approx(2.428571).epsilon(1e-6));
   CHECK(smoothed({1, 2, 3, 4, 5}, 0.16, 25).back() == Approx(3.344194).epsilon(1e-6));
