@@ -203,18 +203,19 @@ def update(path, text, title, mark):
 
 
 def bench(names, options, work):
-    """Measures and returns the text, its title and its mark in a Markdown file."""
-    if options.overhead:
-        results = {name: measure_overhead(name, options) for name in names}
-        text = f"{machine_facts(options)}\n\n{overhead_table(results)}"
-        return text, "Cost of tracing", "bench_tf overhead"
+    """Measures; yields the text, its title and its mark in a Markdown file after each pipeline."""
     results = {}
     for name in names:
+        if options.overhead:
+            results[name] = measure_overhead(name, options)
+            text = f"{machine_facts(options)}\n\n{overhead_table(results)}"
+            yield text, "Cost of tracing", "bench_tf overhead"
+            continue
         results[name] = measure(name, options, work)
         rates = results[name]["steady"]
         print(name, *(f"{VARIANTS[v]} {plumber_tf.spread(rates[v])}" for v in VARIANTS),
               sep="\n  ", file=sys.stderr)
-    return text_of(results, options), "Rates on the example pipelines", "bench_tf rates"
+        yield text_of(results, options), "Rates on the example pipelines", "bench_tf rates"
 
 
 def main():
@@ -229,11 +230,11 @@ def main():
         if options.data is None:
             options.data = os.path.join(temporary, "data")
             run([sys.executable, ROOT / "scripts" / "make_testdata.py", options.data])
-        text, title, mark = bench(names, options, work)
+        for text, title, mark in bench(names, options, work):
+            if options.output is not None:
+                update(options.output, text, title, mark)
     if options.output is None:
         print(text)
-    else:
-        update(options.output, text, title, mark)
 
 
 if __name__ == "__main__":

@@ -579,6 +579,11 @@ class Recorder:
         self._threads = _PipelineThreads()
         self._thread = threading.Thread(target=self._run, name="plumber-poll", daemon=True)
 
+    def calibrated(self, calibration, warning):
+        self.calibration = calibration
+        if warning:
+            self.warnings.append(warning)
+
     def add(self, iterator):
         with self._lock:
             if not self.records:
@@ -763,11 +768,13 @@ _BOUNDS = {
     "next_s": (2, 2000),
 }
 _CALIBRATION_BATCH = 256
+_QUIET = 1.2  # wall over CPU of work that has a core for itself
 _HASH_BYTES_PER_S = 2e9  # about; the work itself is measured
 
 
 def calibrate(seconds=6.0, progress=None):
-    """Measures the machine's constants (all but next_s, which belongs to a pipeline)."""
+    """Measures the machine's constants (all but next_s, which belongs to a pipeline); returns them
+    and whether other processes disturbed it."""
     cases = {name: make() for name, make in _calibration_cases().items()}
     share = seconds * 0.8 / len(cases) / 2  # the rest is building the pipelines
     runs = collections.defaultdict(list)
@@ -776,13 +783,17 @@ def calibrate(seconds=6.0, progress=None):
             runs[name].append(_measure(dataset, share, _CALIBRATION_BATCH))
             if progress is not None:
                 progress(time.monotonic())
-    constants = _constants({name: _Cost(*map(min, zip(*costs))) for name, costs in runs.items()})
+    seen = {name: _Cost(*map(min, zip(*costs))) for name, costs in runs.items()}
+    constants = _constants(seen)
     result = MESSAGES["Calibration"](cores=cores_allowed())
     for name, value in constants.items():
         low, high = _BOUNDS[name]
         unit = 1.0 if name == "handover_slope" else 1e-6
         setattr(result, name, min(max(value, low), high) * unit)
-    return result
+    # A chain on one thread is never idle: wall time beyond its CPU is waiting for a core.
+    busy = statistics.median(seen[name].wall / seen[name].cpu for name in seen if "inline" in name
+                             and "parallel" not in name)
+    return result, busy > _QUIET
 
 
 _Cost = collections.namedtuple("_Cost", "wall cpu nodes")  # microseconds an element
@@ -942,18 +953,22 @@ def _empty_value(spec):
 
 
 def machine_calibration(again=False, progress=None):
-    """The machine's constants, measured at the first use and then read from the cache folder."""
+    """The machine's constants, measured at the first use and then read from the cache folder, and
+    a warning or None. What was measured on a busy machine is not kept."""
     path = _calibration_path()
     calibration = MESSAGES["Calibration"]()
     if not again and os.path.exists(path):
         with contextlib.suppress(OSError, ValueError, text_format.ParseError):
             text_format.Parse(_text(path), calibration)
-            return calibration
-    calibration = calibrate(progress=progress)
+            return calibration, None
+    calibration, disturbed = calibrate(progress=progress)
+    if disturbed:
+        return calibration, ("other processes ran during the calibration: its constants are not "
+                             "kept")
     with contextlib.suppress(OSError, Error):  # no cache folder: measured again next time
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _write(path, text_format.MessageToString(calibration).encode())
-    return calibration
+    return calibration, None
 
 
 def _calibration_path():
@@ -964,11 +979,10 @@ def _calibration_path():
 
 
 def calibration_for(element_spec, again=False, progress=None):
-    """The machine's constants with next_s of elements of this structure."""
-    calibration = MESSAGES["Calibration"]()
-    calibration.CopyFrom(machine_calibration(again, progress))
+    """The machine's constants with next_s of elements of this structure, and a warning or None."""
+    calibration, warning = machine_calibration(again, progress)
     calibration.next_s = empty_next_s(element_spec)
-    return calibration
+    return calibration, warning
 
 
 # ---- tracing ------------------------------------------------------------------------------------
@@ -1072,7 +1086,8 @@ def trace(dataset, path, *, calibrate=True, every=None):
     machine are measured once (6 s, before the loop) and kept in the user's cache folder.
     """
     recorder, watched = _prepare(dataset, "training")
-    recorder.calibration = calibration_for(dataset.element_spec) if calibrate else None
+    if calibrate:
+        recorder.calibrated(*calibration_for(dataset.element_spec))
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     dumps = _Dumps(recorder, path, every)
@@ -1609,14 +1624,14 @@ class _Progress:
 
 def _command_trace(options):
     dataset = build(options.pipeline, options.arg)
-    calibration = None
+    calibration = (None, None)
     if options.calibrate is not False:
         calibration = _calibrate_with_bar(lambda progress: calibration_for(
             dataset.element_spec, again=options.calibrate is True, progress=progress))
     progress = _Progress("tracing", options.seconds)
 
     def setup(recorder):
-        recorder.calibration = calibration
+        recorder.calibrated(*calibration)
         if options.inline_probe:
             recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
             if problem:
@@ -1632,7 +1647,10 @@ def _command_trace(options):
 
 
 def _command_calibrate(options):
-    calibration = _calibrate_with_bar(lambda progress: machine_calibration(True, progress))
+    calibration, warning = _calibrate_with_bar(
+        lambda progress: machine_calibration(True, progress))
+    if warning:
+        print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     text = text_format.MessageToString(calibration)
     if options.output is None:
         print(text, end="")

@@ -163,7 +163,7 @@ class CalibrationTest(unittest.TestCase):
             self.assertAlmostEqual(found[name], value, delta=0.01 * value + 0.001, msg=name)
 
     def test_measured(self):
-        calibration = plumber_tf.calibrate(seconds=2)
+        calibration, _ = plumber_tf.calibrate(seconds=2)
         for name, (low, high) in plumber_tf._BOUNDS.items():
             if name != "next_s":
                 unit = 1 if name == "handover_slope" else 1e-6

@@ -307,7 +307,7 @@ class RefusalTest(FolderTest):
 
 
 class MachineTest(FolderTest):
-    """Limits of control groups, both versions, anywhere between the process's group and the root."""
+    """Limits of control groups, both versions, anywhere from the process's group to the root."""
 
     def limits(self, membership, **files):
         for name, text in files.items():
