@@ -233,6 +233,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kInsertCache) return "a cache after " + label;
   if (kind == EditKind::kInsertPrefetch) return "a prefetch after " + label;
   if (kind == EditKind::kConvert) return "running " + label + " in parallel";
+  if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
   return fmt::format("{} at {}", rejected.edit, label);
 }
