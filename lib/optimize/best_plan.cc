@@ -54,7 +54,8 @@ double rate_of(const Problem& problem, const Settled& settled) {
   return mean_rate_per_s(first_s, later_s, *problem.options->epochs);
 }
 
-BestPlan best_plan(const Problem& problem, double period_s) {
+BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
+  const double period_s = plan_options.period_s;
   const double budget = problem.options->limits.memory_bytes;
   const double spare = budget - stock_memory_bytes(problem);
   BestPlan best;
@@ -64,6 +65,7 @@ BestPlan best_plan(const Problem& problem, double period_s) {
   options.memory_bytes = budget - fixed_memory_bytes(problem, best.choices);
   if (best.over_budget) options.memory_bytes = kInfinity;  // nothing is added, nothing to count
   options.period_s = period_s;
+  options.quick = plan_options.quick;
   options.memory_first = period_s > 0;
 
   Finished plan = finish(problem, best.choices, options);
@@ -77,7 +79,7 @@ BestPlan best_plan(const Problem& problem, double period_s) {
     if (reached || with < without * (1 + share)) plan = std::move(plain);
   }
   if (best.over_budget) shrink(problem, plan.settled);
-  if (plan.settled.any_edit) fix_autotune(problem, plan.settled);
+  if (plan.settled.any_edit && !best.over_budget) fix_numbers(problem, plan.settled);
   best.found = std::move(plan.found);
   best.settled = std::move(plan.settled);
   return best;

@@ -20,7 +20,11 @@ struct BestPlan {
 /// What a plan is judged by: the rate in the steady state, or the mean over --epochs.
 double rate_of(const Problem& problem, const Settled& settled);
 
-/// `period_s` > 0: a target that is good enough, to be reached with the least memory.
-BestPlan best_plan(const Problem& problem, double period_s = 0);
+struct PlanOptions {
+  double period_s = 0;  // > 0: a target that is good enough, to be reached with the least memory
+  bool quick = false;   // for questions of "what if"
+};
+
+BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options = {});
 
 }  // namespace plumber

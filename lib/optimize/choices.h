@@ -20,12 +20,17 @@ struct ModeChoice {
 
 struct NodeChoices {
   std::vector<ModeChoice> modes;  // the first one is stock TensorFlow's
+  // The last mode is taken without a choice, and taken back afterwards where it brings nothing: it
+  // is the first one with more calls in flight and so at least as fast; or the program is so large
+  // that its nodes run parallel by rule.
+  bool take_last = false;
   bool prefetch = false;
   std::optional<double> cache_bytes;
 };
 
 struct Choices {
   PerNode<NodeChoices> nodes;
+  PerNode<int> most_calls;
   std::vector<Rejected> rejected;
   std::vector<NodeId> too_big;  // caches that only the memory forbids
 };
@@ -34,10 +39,14 @@ struct Choices {
 Choices find_choices(const Problem& problem, double memory_bytes);
 
 /// Most calls in flight that are worth having: the cores, twice as many where a call's work is so
-/// short (below 0.2 ms) that its threads are mostly waking up.
-int most_calls(const Problem& problem, NodeId id);
+/// short (below 0.2 ms) that its threads are mostly waking up. No more than the shortest period
+/// asks for at which the node runs at all: what stands above it then runs too, on the same cores.
+PerNode<int> most_calls(const Problem& problem);
 
 /// How many columns of 0/1 the choices make.
 std::size_t count_choices(const Choices& choices);
+
+/// True if anything can be chosen at all.
+bool any_choice(const Choices& choices);
 
 }  // namespace plumber

@@ -22,6 +22,21 @@ Problem problem_for(const Pipeline& pipeline, const Analysis& analysis,
   return make_problem(pipeline, analysis, options, {cores, options.limits.disk_bytes_per_s});
 }
 
+/// What stops the rate: a resource by its name, or the nodes of a thread or of parallel calls.
+std::vector<std::string> binding_of(const Problem& problem, const Bound& bound) {
+  switch (bound.kind) {
+    case BoundKind::kCpu: return {"cores"};
+    case BoundKind::kDisk: return {"disk"};
+    case BoundKind::kPythonLock: return {"python-lock"};
+    case BoundKind::kConsumer: return {"consumer"};
+    case BoundKind::kThread:
+    case BoundKind::kParallel: break;
+  }
+  std::vector<std::string> names;
+  for (const NodeId id : bound.nodes) names.push_back(problem.node(id).name);
+  return names;
+}
+
 LpResult lp_result(const Problem& problem, const BestPlan& plan) {
   LpResult result;
   const Evaluation& best = plan.found.evaluation;
@@ -33,13 +48,7 @@ LpResult lp_result(const Problem& problem, const BestPlan& plan) {
     const double cpu_s = problem.cost(id).cpu_s;
     if (active[id] && !served && cpu_s > 0) result.theta.push_back({id, cpu_s / best.period_s});
   }
-  if (!best.bounds.empty() && best.bounds.front().kind == BoundKind::kCpu) {
-    result.binding.emplace_back("cores");
-  } else if (!best.bounds.empty()) {
-    for (const NodeId id : best.bounds.front().nodes) {
-      result.binding.push_back(problem.node(id).name);
-    }
-  }
+  if (!best.bounds.empty()) result.binding = binding_of(problem, best.bounds.front());
   result.program = plan.found.program;
   return result;
 }
@@ -51,11 +60,13 @@ void warn(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
         format_bytes(stock_memory_bytes(problem)),
         format_bytes(problem.options->limits.memory_bytes)));
   }
-  if (!plan.found.proven) {
-    const double gap = 1 - plan.found.bound_period_s / plan.found.best.period_s;
-    result.warnings.push_back(fmt::format(
-        "the search was cut short: no plan is more than {} better", format_share(gap)));
-  }
+  const double gap = 1 - plan.found.bound_period_s / plan.found.best.period_s;
+  if (plan.found.proven || gap <= kTolerance) return;
+  const bool known = plan.found.bound_period_s > 0 && gap < 0.5;
+  result.warnings.push_back(
+      known ? fmt::format("the search was cut short: no plan is more than {} faster",
+                          format_share(gap / (1 - gap)))
+            : "the program is too large for an exact search: a faster plan may exist");
 }
 
 /// Everything that is reported of a plan within the limits of a problem.
@@ -119,7 +130,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   }
   // From here on the limits are fixed.
   const Problem problem = problem_for(pipeline, analysis, options, result.limits.cores);
-  const BestPlan plan = best_plan(problem, target_period_s);
+  const BestPlan plan = best_plan(problem, {target_period_s, false});
   fill(problem, plan, result);
   result.more = more_resources(problem, plan);
   if (!reached) {

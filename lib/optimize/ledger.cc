@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/memory_ledger.h"
 #include "optimize/programme_input.h"
@@ -95,34 +96,57 @@ PlannedMemory planned_memory(const Problem& problem, const Settled& settled) {
   return memory;
 }
 
-void shrink(const Problem& problem, Settled& settled) {
-  const double budget = problem.options->limits.memory_bytes;
-  std::vector<NodeId> buffers, calls;
-  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+namespace {
+
+/// Main-graph nodes of a kind of buffer, those with the largest elements first.
+template <class Matches>
+std::vector<NodeId> largest_first(const Problem& problem, const Matches& matches) {
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (problem.node(id).outer) continue;
-    if (problem.node(id).kind == Kind::kPrefetch) buffers.push_back(id);
-    if (sets_calls(problem, id)) calls.push_back(id);
+    if (!problem.node(id).outer && matches(id)) nodes.push_back(id);
   }
-  const auto larger = [&](NodeId a, NodeId b) {
+  std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
     return element_bytes(problem, a) > element_bytes(problem, b);
-  };
-  std::stable_sort(buffers.begin(), buffers.end(), larger);
-  std::stable_sort(calls.begin(), calls.end(), larger);
-  const auto over = [&] { return planned_memory(problem, settled).planned_bytes > budget; };
-  for (const NodeId id : buffers) {
+  });
+  return nodes;
+}
+
+bool is_over(const Problem& problem, const Settled& settled) {
+  return planned_memory(problem, settled).planned_bytes > problem.options->limits.memory_bytes;
+}
+
+void shrink_prefetches(const Problem& problem, Settled& settled) {
+  const auto is_prefetch = [&](NodeId id) { return problem.node(id).kind == Kind::kPrefetch; };
+  for (const NodeId id : largest_first(problem, is_prefetch)) {
     const std::int64_t size = problem.node(id).buffer_size.value_or(0);
-    if (!over() || (size >= 0 && size <= 1)) continue;
+    if (!is_over(problem, settled) || (size >= 0 && size <= 1)) continue;
     settled.buffers[id] = size == 2 ? 1 : 2;
     settled.any_edit = true;
   }
-  for (const NodeId id : calls) {
+}
+
+void shrink_calls(const Problem& problem, Settled& settled) {
+  const auto holds_calls = [&](NodeId id) {
+    return sets_calls(problem, id) && in_flight_bytes(problem, id, settled.setting[id]) > 0;
+  };
+  for (const NodeId id : largest_first(problem, holds_calls)) {
     NodeSetting& setting = settled.setting[id];
-    if (!over() || setting.parallelism <= 1) continue;
+    if (!is_over(problem, settled) || setting.parallelism <= 1) continue;
     settled.changes[id] = &mode_changes(problem.node(id).op).front();
     settled.any_edit = true;
-    while (over() && setting.parallelism > 1) setting.parallelism -= 1;
+    while (is_over(problem, settled) && setting.parallelism > 1) setting.parallelism -= 1;
   }
+}
+
+}  // namespace
+
+void shrink(const Problem& problem, Settled& settled) {
+  shrink_prefetches(problem, settled);
+  // Fewer calls make the program slower: only if that makes it fit.
+  Settled fewer = settled;
+  shrink_calls(problem, fewer);
+  if (!is_over(problem, fewer)) settled = std::move(fewer);
 }
 
 }  // namespace plumber

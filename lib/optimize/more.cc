@@ -13,7 +13,7 @@ constexpr double kWorthIt = 0.02;
 
 double gain_per_s(const Problem& problem, const Problem& richer, const BestPlan& plan) {
   const double now = rate_of(problem, plan.settled);
-  return std::max(0.0, rate_of(richer, best_plan(richer).settled) - now);
+  return std::max(0.0, rate_of(richer, best_plan(richer, {0, true}).settled) - now);
 }
 
 Problem on_machine(const Problem& problem, const Machine& machine) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans that differ from a given one at one node, or at two neighbouring ones: the programme's
-// numbers hold only near the setting that it was built around, so that its plan is tried against
-// them with the whole cost model. Small programs only; large ones keep the programme's plan.
+// Plans that differ from a given one at one node, or at two neighbouring ones. The programme's
+// numbers hold only near the setting that it was built around, so its plan is tried against them
+// with the whole cost model. In large programs only changes at the bottleneck are tried, no more
+// than a number of plans that depends on the program's size.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "optimize/search.h"
@@ -18,24 +20,32 @@ class Neighbours {
   Neighbours(const Problem& problem, const Choices& choices, double memory_bytes);
 
   /// Goes to the fastest neighbour until none is faster.
-  Candidate fastest_near(Candidate start) const;
+  Candidate fastest_near(const Candidate& start) const;
 
   /// Goes to the cheapest neighbour with at most this period until none is cheaper.
-  Candidate cheapest_near(Candidate start, double period_s, bool memory_first) const;
+  Candidate cheapest_near(const Candidate& start, double period_s, bool memory_first) const;
 
  private:
   struct Move {
     NodeId node{};
     NodeDecision decision;
   };
+  using IsBetter = std::function<bool(const Candidate&, const Candidate&)>;
 
-  std::vector<Move> moves_from(const Decisions& decisions) const;
-  bool fits(const Candidate& candidate) const;
+  std::vector<Move> moves_at(const Decisions& decisions, NodeId id) const;
+  std::vector<NodeId> places(const Candidate& from) const;
+  std::vector<Decisions> single_steps(const Candidate& from) const;
+  std::vector<Decisions> double_steps(const Decisions& from) const;
+  Candidate best_of(const std::vector<Decisions>& steps, const Candidate& start,
+                    const IsBetter& is_better) const;
+  Candidate descend(Candidate start, const IsBetter& is_better) const;
+  Candidate drop_edits(Candidate start, const IsBetter& is_better) const;
 
   const Problem& problem_;
   const Choices& choices_;
   double memory_bytes_;
   bool small_ = false;
+  int most_judged_ = 0;  // plans in one descent of a large program
 };
 
 }  // namespace plumber

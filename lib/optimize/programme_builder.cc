@@ -47,7 +47,7 @@ Programme ProgrammeBuilder::build() {
   for (std::size_t i = 0; i < pipeline_.size(); ++i) add_node(static_cast<NodeId>(i));
   Load root = std::move(loads_[pipeline_.root]);
   root.constant += scaled(input_.think_s);
-  at_most_period("consumer", pipeline_.root, root);
+  at_most_period("consumer", root, 1);
   add_cpu_row();
   if (!disk_.empty()) at_most_column("disk", disk_, result_.period);
   if (!python_.empty()) at_most_column("python_lock", python_, result_.period);
@@ -140,15 +140,16 @@ void ProgrammeBuilder::at_most_column(const std::string& row_name, const Load& l
 
 // Of the many loads of nodes without a choice in one place only the largest matters, and those are
 // added at the end. Inside a parallel interleave several threads share the load.
-void ProgrammeBuilder::at_most_period(const std::string& row_name, NodeId id, const Load& load) {
+void ProgrammeBuilder::at_most_period(const std::string& row_name, const Load& load,
+                                      double share) {
   if (load.empty()) return;
-  Load shared;
-  shared.add(load, share_[id]);
-  if (shared.columns.empty() && shared.places.size() == 1 && shared.constant == 0) {
-    double& largest = largest_[shared.places.begin()->first];
-    largest = std::max(largest, shared.places.begin()->second);
+  if (load.columns.empty() && load.places.size() == 1 && load.constant == 0) {
+    double& largest = largest_[load.places.begin()->first];
+    largest = std::max(largest, share * load.places.begin()->second);
     return;
   }
+  Load shared;
+  shared.add(load, share);
   at_most_column(row_name, shared, result_.period);
 }
 

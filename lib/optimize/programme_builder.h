@@ -55,7 +55,7 @@ class ProgrammeBuilder {
   void add_cache_read(NodeId id, Load& load);
 
   void at_most_column(const std::string& row_name, const Load& load, ColumnId column);
-  void at_most_period(const std::string& row_name, NodeId id, const Load& load);
+  void at_most_period(const std::string& row_name, const Load& load, double share);
   void add_largest_rows();
   void add_cpu_row();
   void add_boundary_rows(ColumnId beside);

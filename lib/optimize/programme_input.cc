@@ -99,6 +99,7 @@ class InputOf {
     const NodeChoices& choices = choices_.nodes[id];
     NodeOptions options;
     for (const ModeChoice& choice : choices.modes) options.modes.push_back(mode_of(id, choice));
+    if (choices.take_last) options.modes.erase(options.modes.begin());
     options.prefetch = choices.prefetch || problem_.stock[id].prefetch_above;
     options.prefetch_by_default = problem_.stock[id].prefetch_above;
     options.prefetch_above_s = handover_above(id);

@@ -41,9 +41,9 @@ Load ProgrammeBuilder::run(NodeId id, Load inputs, Load inner) {
     charge(own, id, column, scaled(mode.own_s));
   });
   if (some_boundary) {
-    if (!own.empty()) at_most_column("calls:" + name(id), own, result_.period);
+    at_most_period("calls:" + name(id), own, 1);
     below.add(inputs);
-    at_most_period("below:" + name(id), id, below);
+    at_most_period("below:" + name(id), below, share_[id]);
     read_beside(id, inner);
   }
   const Load through = handed_over(id);
@@ -107,7 +107,7 @@ Load ProgrammeBuilder::split(NodeId id, const Load& load) {
   boundaries_.columns[prefetch] += 1;
   Load below = load;
   below.columns[prefetch] += under;
-  at_most_period("below_prefetch:" + name(id), id, below);
+  at_most_period("below_prefetch:" + name(id), below, share_[id]);
 
   const ColumnId column = add_column(program(), {"split:" + name(id)});
   Load released = load;

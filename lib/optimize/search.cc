@@ -6,6 +6,7 @@
 
 #include "lp/glpk_solver.h"
 #include "lp/write_lp.h"
+#include "ops/hand_off.h"
 #include "optimize/ledger.h"
 #include "optimize/neighbours.h"
 #include "optimize/programme_input.h"
@@ -15,30 +16,59 @@ namespace {
 
 constexpr int kRounds = 4;
 constexpr double kUnits = 1000;  // of time in a period
-constexpr int kSearchNodes = 3000;
+
+/// Up to so many choices a program is small: it is solved to its optimum in milliseconds.
+constexpr std::size_t kSmall = 24;
+constexpr int kSmallNodes = 3000;
+constexpr double kSmallGap = 1e-6;
+constexpr int kLargeNodes = 12000;  // over the number of choices
+constexpr double kLargeGap = 0.005;
+/// With more choices than this the programme itself takes too long: its relaxation says nothing, and
+/// plans are only improved at their bottlenecks.
+constexpr std::size_t kMostForProgramme = 300;
+
+/// What a node with only its calls to choose needs at least as stock TensorFlow runs it.
+double stock_calls_bound_s(const Problem& problem, NodeId id) {
+  const NodeSetting& setting = problem.stock[id];
+  const NodeCost& cost = problem.cost(id);
+  const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+  const ParallelCall call = parallel_call(problem.analysis->costs.hand_off, work_s,
+                                          setting.parallelism, setting.mode == Mode::kParallelInline);
+  return (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, setting.parallelism);
+}
 
 class Search {
  public:
   Search(const Problem& problem, const Choices& choices, const SearchOptions& options)
-      : problem_(problem), choices_(choices), options_(options) {}
+      : problem_(problem),
+        choices_(choices),
+        options_(options),
+        size_(count_choices(choices)),
+        neighbours_(problem, choices, options.memory_bytes) {}
 
   SearchResult run() {
     const Candidate stock = candidate_of(problem_, choices_, Decisions(problem_.pipeline->size()));
     found_.push_back(stock);
-    if (stock.period_s > 0 && count_choices(choices_) > 0) {
-      solve_rounds(stock);
+    if (stock.period_s > 0 && any_choice(choices_)) {
+      consider(all_parallel());
+      if (size_ <= kMostForProgramme) solve_rounds(stock);
+      if (size_ > kMostForProgramme) result_.proven = false;
       improve();
     }
     result_.best = preferred();
+    result_.fastest_period_s = shortest_s();
     result_.evaluation = evaluate(problem_, result_.best.setting);
-    if (result_.program.empty()) result_.bound_period_s = result_.best.period_s;
+    if (result_.program.empty() && result_.proven) result_.bound_period_s = result_.best.period_s;
     return std::move(result_);
   }
 
  private:
   void solve_rounds(const Candidate& stock) {
     Setting around = stock.setting;
-    for (int round = 0; round < kRounds; ++round) {
+    // Without hand-offs the numbers do not depend on the setting.
+    const bool once = options_.quick || !problem_.analysis->costs.hand_off_known;
+    const int rounds = once ? 1 : size_ <= kSmall ? kRounds : 2;
+    for (int round = 0; round < rounds; ++round) {
       ProgrammeInput input = programme_input(problem_, choices_, around);
       input.memory_bytes = options_.memory_bytes;
       const auto fastest = solve_once(input);
@@ -54,7 +84,7 @@ class Search {
     const double expected_s = found_.front().period_s;
     const Programme programme = build_programme(input, expected_s / kUnits);
     if (result_.program.empty()) result_.program = write_lp(programme.program);
-    const SolveLimits limits{kSearchNodes, 1e-6};
+    const SolveLimits limits = solve_limits();
     const Solution solution = solve(programme.program, limits);
     if (!fits(solution)) {
       result_.proven = false;
@@ -62,13 +92,57 @@ class Search {
     }
     if (solution.status != SolveStatus::kOptimal) result_.proven = false;
     result_.bound_period_s = solution.bound * programme.unit_s;
-    const Decisions fastest = decisions_of(programme, solution);
+    const Decisions fastest = with_calls(decisions_of(programme, solution));
     consider(fastest);
     const double period_s = solution.objective * programme.unit_s;
-    const double enough_s = std::max(period_s * (1 + kTolerance), options_.period_s);
-    const Solution fewest = solve(fewest_edits_programme(programme, input, enough_s).program, limits);
-    if (fits(fewest)) consider(decisions_of(programme, fewest));
+    const double enough = std::max(period_s * (1 + kTolerance), options_.period_s);
+    if (size_ > kSmall) return fastest;
+    const Solution fewest = solve(fewest_edits_programme(programme, input, enough).program, limits);
+    if (fits(fewest)) consider(with_calls(decisions_of(programme, fewest)));
     return fastest;
+  }
+
+  /// Every node with as many calls in flight as it can use.
+  Decisions all_parallel() const {
+    Decisions decisions(problem_.pipeline->size());
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      const std::vector<ModeChoice>& modes = choices_.nodes[id].modes;
+      for (std::size_t m = 1; m < modes.size(); ++m) {
+        const ModeChoice& best = modes[static_cast<std::size_t>(decisions[id].mode)];
+        const bool more = modes[m].setting.parallelism > best.setting.parallelism;
+        if (more) decisions[id].mode = static_cast<int>(m);
+      }
+    }
+    return decisions;
+  }
+
+  SolveLimits solve_limits() const {
+    if (size_ <= kSmall) return {kSmallNodes, kSmallGap};
+    return {std::max(20, kLargeNodes / static_cast<int>(size_)), kLargeGap};
+  }
+
+  /// Nodes that only differ in calls run with all of them in the programme.
+  Decisions with_calls(Decisions decisions) const {
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (choices_.nodes[id].take_last) decisions[id].mode = 1;
+    }
+    return decisions;
+  }
+
+  /// Takes back calls that the period does not need: each node's own bound tells, since its calls
+  /// cost no other node anything.
+  Candidate with_needed_calls(const Candidate& start, double period_s) const {
+    Decisions decisions = start.decisions;
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      const bool takes_last = choices_.nodes[id].take_last && decisions[id].mode != 0;
+      if (!takes_last || !is_boundary(problem_.node(id), problem_.stock[id])) continue;
+      if (stock_calls_bound_s(problem_, id) <= period_s) decisions[id].mode = 0;
+    }
+    Candidate fewer = candidate_of(problem_, choices_, decisions);
+    return fewer.period_s <= period_s ? fewer : start;
   }
 
   void consider(const Decisions& decisions) {
@@ -84,16 +158,22 @@ class Search {
 
   double enough_s() const { return std::max(shortest_s() * (1 + kTolerance), options_.period_s); }
 
-  /// Tries the neighbours of the fastest plan, then drops edits that bring nothing.
+  /// Tries the neighbours of the plans found, then drops edits that bring nothing.
   void improve() {
-    const Neighbours neighbours(problem_, choices_, options_.memory_bytes);
-    const auto fastest = std::min_element(
-        found_.begin(), found_.end(),
-        [](const Candidate& a, const Candidate& b) { return a.period_s < b.period_s; });
-    found_.push_back(neighbours.fastest_near(*fastest));
+    const std::size_t from_programme = found_.size();
+    for (std::size_t i = 0; i < from_programme; ++i) {
+      if (i > 0 && found_[i].decisions == found_[i - 1].decisions) continue;
+      Candidate fastest = neighbours_.fastest_near(found_[i]);
+      found_.push_back(std::move(fastest));
+    }
+    const double enough = enough_s();
+    for (std::size_t i = found_.size(); i-- > 0;) {
+      if (found_[i].period_s > enough) continue;
+      Candidate fewer = with_needed_calls(found_[i], enough);
+      found_.push_back(std::move(fewer));
+    }
     const Candidate best = preferred();
-    found_.push_back(neighbours.cheapest_near(best, enough_s(), options_.memory_first));
-    found_.push_back(neighbours.cheapest_near(found_[found_.size() - 2], enough_s(), options_.memory_first));
+    found_.push_back(neighbours_.cheapest_near(best, enough, options_.memory_first));
   }
 
   Candidate preferred() const {
@@ -109,6 +189,8 @@ class Search {
   const Problem& problem_;
   const Choices& choices_;
   const SearchOptions& options_;
+  std::size_t size_;
+  Neighbours neighbours_;
   std::vector<Candidate> found_;
   SearchResult result_;
 };

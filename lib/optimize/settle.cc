@@ -41,13 +41,19 @@ int least_calls(const Problem& problem, Setting setting, NodeId id, double perio
   return most;
 }
 
+struct Limited {
+  NodeId node{};
+  double period_s = 0;
+  int most_calls = 1;
+};
+
 /// Sets the calls of a node: at most what is worth having, and what the memory allows beyond those
 /// that the search had counted.
-void set_calls(const Problem& problem, NodeId id, double period_s, double& spare_bytes,
+void set_calls(const Problem& problem, const Limited& limited, double& spare_bytes,
                Setting& setting) {
+  const NodeId id = limited.node;
   NodeSetting& node = setting[id];
-  const int most = std::max(1, most_calls(problem, id));
-  int calls = std::min(least_calls(problem, setting, id, period_s), most);
+  int calls = std::min(least_calls(problem, setting, id, limited.period_s), limited.most_calls);
   const double counted_bytes = in_flight_bytes(problem, id, node);
   const auto more_bytes = [&](int number) {
     return in_flight_bytes(problem, id, {node.mode, static_cast<double>(number)}) - counted_bytes;
@@ -79,6 +85,7 @@ Choices choices_below_caches(const Problem& problem, const Choices& choices,
     node.prefetch = false;
     node.modes.front().setting = first[id];
     if (!served) node.modes.resize(1);
+    if (!served) node.take_last = false;
     if (served && node.modes.size() > 1) memory_bytes += in_flight_bytes(problem, id, first[id]);
   }
   return below;
@@ -119,7 +126,8 @@ Settled settle(const Problem& problem, const Choices& choices, const Decisions& 
     if (mode == 0 || !active[id] || decisions[id].cache) continue;
     settled.changes[id] = choices.nodes[id].modes[mode].change;
     if (runs_parallel(problem, id, settled.setting[id])) {
-      set_calls(problem, id, candidate.period_s, settled.spare_bytes, settled.setting);
+      set_calls(problem, {id, candidate.period_s, choices.most_calls[id]}, settled.spare_bytes,
+                settled.setting);
     }
     if (settled.setting[id] == problem.stock[id]) settled.changes[id] = nullptr;
   }
@@ -132,7 +140,7 @@ void settle_first_epoch(const Problem& problem, const Choices& choices, Settled&
   first.stock = unfilled(problem, settled.setting);
   double memory_bytes = std::max(0.0, settled.spare_bytes);
   const Choices below = choices_below_caches(problem, choices, settled, first.stock, memory_bytes);
-  if (count_choices(below) == 0) return;
+  if (!any_choice(below)) return;
   const SearchResult found = search(first, below, {memory_bytes});
   const Settled more = settle(first, below, found.best.decisions, memory_bytes);
   for (std::size_t i = 0; i < more.setting.size(); ++i) {
@@ -145,11 +153,12 @@ void settle_first_epoch(const Problem& problem, const Choices& choices, Settled&
   }
 }
 
-void fix_autotune(const Problem& problem, Settled& settled) {
+void fix_numbers(const Problem& problem, Settled& settled) {
   const double period_s = evaluate(problem, settled.setting).period_s;
   const double first_s = evaluate(problem, unfilled(problem, settled.setting)).period_s;
   const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
   const int cores = std::max(1, static_cast<int>(problem.machine.cores));
+  const PerNode<int> most = most_calls(problem);
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     if (problem.node(id).outer || settled.changes[id] != nullptr || !autotuned(problem, id)) continue;
@@ -159,11 +168,15 @@ void fix_autotune(const Problem& problem, Settled& settled) {
     double spare_bytes = 0;  // never more than AUTOTUNE would take
     const bool runs_on = active[id] && !(settled.setting[id].cached);
     Setting setting = runs_on ? settled.setting : unfilled(problem, settled.setting);
-    set_calls(problem, id, runs_on ? period_s : first_s, spare_bytes, setting);
+    set_calls(problem, {id, runs_on ? period_s : first_s, most[id]}, spare_bytes, setting);
     settled.setting[id].parallelism = setting[id].parallelism;
     settled.changes[id] = change;
     settled.fixed_autotune[id] = 1;
   }
+  const NodeId last = last_node(*problem.pipeline);
+  const double bytes = problem.analysis->nodes[last].bytes_per_element;
+  const bool single = problem.node(last).kind == Kind::kPrefetch && problem.node(last).buffer_size == 1;
+  if (single && settled.buffers[last] == 0 && settled.spare_bytes >= bytes) settled.buffers[last] = 2;
 }
 
 }  // namespace plumber

@@ -26,7 +26,8 @@ Settled settle(const Problem& problem, const Choices& choices, const Decisions& 
 /// Adds what the first epoch needs below caches, from a search of its own.
 void settle_first_epoch(const Problem& problem, const Choices& choices, Settled& settled);
 
-/// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on.
-void fix_autotune(const Problem& problem, Settled& settled);
+/// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on; and a
+/// prefetch of one element at the end gets two, one to hand out and one to fill.
+void fix_numbers(const Problem& problem, Settled& settled);
 
 }  // namespace plumber
