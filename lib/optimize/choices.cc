@@ -220,6 +220,9 @@ PerNode<int> most_calls(const Problem& problem) {
     const bool short_calls = cost.calls > 0 && cost.work_s < kShortCall_s * cost.calls;
     most[id] = static_cast<int>(cores >= 2 && short_calls ? 2 * cores : cores);
     const bool reads = !problem.node(id).inner.empty();
+    // TensorFlow refuses an interleave with more calls than open files.
+    const auto& cycle = problem.node(id).cycle_length;
+    if (reads && cycle && *cycle > 0) most[id] = static_cast<int>(std::min<std::int64_t>(most[id], *cycle));
     if (reads || cores < 2 || cpu_s[id] <= 0) continue;
     const double needed = std::ceil(kSpareCalls * service_s(problem, id) * cores / cpu_s[id]);
     most[id] = static_cast<int>(std::min<double>(most[id], std::max(2.0, needed)));
