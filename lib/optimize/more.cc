@@ -26,14 +26,25 @@ double core_gain_per_s(const Problem& problem, const BestPlan& plan) {
   return gain_per_s(problem, on_machine(problem, machine), plan);
 }
 
-/// The caches that only the memory forbade, smallest first.
+/// What the plan holds besides the caches that it adds.
+double held_without_caches(const Problem& problem, const BestPlan& plan) {
+  Settled settled = plan.settled;
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    settled.setting[id].cached = problem.stock[id].cached;
+  }
+  return planned_memory(problem, settled).planned_bytes;
+}
+
+/// Memory to add for each cache that only the memory forbade, smallest first.
 std::vector<double> missing_bytes(const Problem& problem, const BestPlan& plan) {
-  const double spare = problem.options->limits.memory_bytes - stock_memory_bytes(problem);
+  const double held = held_without_caches(problem, plan);
   std::vector<double> steps;
   for (const NodeId id : plan.choices.too_big) {
     const auto& bytes = problem.analysis->nodes[id].materialized_bytes;
-    // A little more than the cache itself: calls in flight and a prefetch live beside it.
-    if (bytes) steps.push_back(1.01 * *bytes - spare);
+    // A little more than the cache itself: with it the rest may run with more calls in flight.
+    const double step = 1.01 * bytes.value_or(0) + held - problem.options->limits.memory_bytes;
+    if (step > 0) steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end());
   if (steps.size() > kMemorySteps) steps.resize(kMemorySteps);

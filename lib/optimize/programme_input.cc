@@ -13,6 +13,7 @@ namespace {
 constexpr double kUsable = 0.92;  // share of the cores, where nothing says otherwise
 constexpr double kPause_s = 1e-3;
 constexpr double kFastElements_per_s = 2000;
+constexpr double kMostBuffer_bytes = 64e6;  // a deeper buffer of large elements only fills memory
 
 struct SegmentSum {
   double work_s = 0;
@@ -200,10 +201,12 @@ ProgrammeInput programme_input(const Problem& problem, const Choices& choices,
 }
 
 int prefetch_size(const Problem& problem, NodeId id, double period_s) {
-  const double rate = period_s > 0 ? problem.cost(id).elements / period_s : 0;
-  const double bridged = std::ceil(kPause_s * rate);
-  const double least = id == last_node(*problem.pipeline) || rate < kFastElements_per_s ? 2 : 64;
-  return static_cast<int>(std::clamp(bridged, least, 512.0));
+  constexpr double kLeast = 2;
+  if (id == last_node(*problem.pipeline) || !(period_s > 0)) return static_cast<int>(kLeast);
+  const double rate = problem.cost(id).elements / period_s;
+  const double bytes = std::max(1.0, problem.analysis->nodes[id].bytes_per_element);
+  const double wanted = std::max(std::ceil(kPause_s * rate), rate < kFastElements_per_s ? 2.0 : 64.0);
+  return static_cast<int>(std::max(kLeast, std::min({wanted, 512.0, kMostBuffer_bytes / bytes})));
 }
 
 }  // namespace plumber

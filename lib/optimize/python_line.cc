@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "optimize/problem.h"
+
 namespace plumber {
 namespace {
 
@@ -77,7 +79,7 @@ std::string first_argument(const Node& node) {
 std::string position(const Pipeline& pipeline, const std::string& name) {
   const auto id = find_node(pipeline, name);
   if (!id) return "";
-  const bool last = *id == pipeline.root;
+  const bool last = *id == last_node(pipeline);
   return last ? "  # at the end" : "  # after " + python_call(pipeline, *id);
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/ledger.h"
+
+#include "catch2_any.h"
+#include "ops/memory_ledger.h"
+#include "small_pipeline.h"
+
+namespace plumber {
+namespace {
+
+TEST_CASE("calls in flight of one node are what the whole ledger says they are") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1});
+  const NodeId map = p.map(files, "_decode", {.work_ms = 10, .calls = 16, .bytes = 5000});
+  const NodeId filter = p.with_function(p.add("FilterDataset", {map}, {.bytes = 700}), "_keep");
+  const NodeId fused = p.with_function(p.add("MapAndBatchDataset", {filter}, {.bytes = 9000}), "_f");
+  p.pipeline[fused].count = 4;
+  const NodeId batch = p.batch(fused, 16, {.bytes = 80'000});
+  p.finish(batch);
+  const OptimizeOptions options;
+  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4, std::nullopt});
+  for (const NodeId id : {map, filter, fused, batch}) {
+    CAPTURE(p.pipeline[id].name);
+    Setting one = problem.stock, many = problem.stock;
+    one[id] = {Mode::kParallel, 1};
+    many[id] = {Mode::kParallel, 9};
+    const auto held = [&](const Setting& setting) {
+      return memory_ledger(p.pipeline, p.analysis.nodes, setting).held_bytes;
+    };
+    const double by_ledger = held(many) - held(one);
+    CHECK(in_flight_bytes(problem, id, many[id]) - in_flight_bytes(problem, id, one[id]) ==
+          Approx(by_ledger));
+    CHECK(by_ledger > 0);
+  }
+}
+
+}  // namespace
+}  // namespace plumber

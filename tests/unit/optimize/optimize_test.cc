@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as stories: a small pipeline, its limits, and all that the optimiser says of it.
+#include "optimize/optimize.h"
+
+#include <fmt/format.h>
+
+#include "catch2_any.h"
+#include "small_pipeline.h"
+
+namespace plumber {
+namespace {
+
+std::string value_text(const EditValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return "-";
+}
+
+std::string story(const OptimizeResult& result) {
+  std::string text;
+  for (const Edit& edit : result.plan.edits) {
+    text += fmt::format("{} {} {} {} {} | {}\n", edit.id, edit_word(edit.kind),
+                        edit.node.empty() ? "-" : edit.node, edit.to.empty() ? "-" : edit.to,
+                        value_text(edit.value), edit.python);
+  }
+  return text;
+}
+
+std::string reasons(const OptimizeResult& result) {
+  std::string text;
+  for (const Rejected& rejected : result.rejected) {
+    text += fmt::format("{} {}: {}\n", rejected.edit, rejected.node, rejected.reason);
+  }
+  return text;
+}
+
+OptimizeOptions within(double cores, double memory_bytes) {
+  OptimizeOptions options;
+  options.limits.cores = cores;
+  options.limits.memory_bytes = memory_bytes;
+  return options;
+}
+
+/// Reading, a parallel map with one call in flight, a batch, a prefetch.
+SmallPipeline training() {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16});
+  const NodeId map = p.random(p.parallel_map(
+      files, "_parse", 1, {.work_ms = 16, .calls = 16, .elements = 16, .bytes = 6e5}));
+  p.finish(p.prefetch(p.batch(map, 16, {.work_ms = 1, .bytes = 9.6e6}), 2));
+  p.pipeline.machine.cores = 2;
+  return p;
+}
+
+TEST_CASE("the map that does the work gets the cores, nothing else changes") {
+  const SmallPipeline p = training();
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
+  CHECK(result.status == PlanStatus::kOptimal);
+  CHECK(story(result) ==
+        "E1 set_parallelism ParallelMapDatasetV2/_1 - 2 | .map(_parse, num_parallel_calls=2)\n");
+  CHECK(result.predicted.speedup > 1.4);
+  CHECK(result.predicted.after_per_s > result.predicted.before_per_s);
+  CHECK(result.plan.edits[0].gain_per_s ==
+        Approx(result.predicted.after_per_s - result.predicted.before_per_s));
+  CHECK(reasons(result) ==
+        "insert_cache BatchDatasetV2/_2: not in this test\n"
+        "insert_cache ParallelMapDatasetV2/_1: not in this test\n"
+        "insert_cache TFRecordDataset/_0: not in this test\n"
+        "convert BatchDatasetV2/_2: it is not the bottleneck: 1 ms of work in a period of 10.5 ms\n");
+  CHECK(result.lp.binding == std::vector<std::string>{"cores"});
+}
+
+TEST_CASE("an exact part of the program is cached where that saves most") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16, .bytes = 1e5});
+  const NodeId map =
+      p.map(files, "_decode", {.work_ms = 16, .calls = 16, .elements = 16, .bytes = 6e5});
+  const NodeId batch = p.batch(map, 16, {.work_ms = 1, .bytes = 9.6e6, .per_epoch = 62});
+  for (const NodeId id : {files, map, batch}) p.may_cache(id);
+  p.finish(p.add("RepeatDataset", {batch}, {.bytes = 9.6e6}));
+  p.pipeline.machine.cores = 2;
+
+  SECTION("all of it") {
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 1e9));
+    CHECK(story(result) ==
+          "E1 convert MapDataset/_1 ParallelMapDatasetV2 2 | .map(_decode, num_parallel_calls=2)\n"
+          "E2 insert_cache BatchDatasetV2/_2 - - | .cache()  # after .batch(16)\n"
+          "E3 insert_prefetch RepeatDataset/_3 - 2 | .prefetch(2)  # at the end\n");
+    CHECK(result.predicted.first_epoch_per_s < result.predicted.after_per_s);
+    CHECK(result.predicted.cache_pays_after_epochs == 2);
+    CHECK(result.memory.planned_bytes <= result.memory.budget_bytes);
+  }
+  SECTION("what fits, and what more memory would bring") {
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 3e8));
+    REQUIRE(result.plan.edits.size() >= 2);
+    CHECK(result.plan.edits[0].node == "TFRecordDataset/_0");
+    CHECK(result.plan.edits[0].kind == EditKind::kInsertCache);
+    REQUIRE(result.more.next_memory);
+    CHECK(result.more.next_memory->bytes == Approx(3.5e8).epsilon(0.1));
+    CHECK(result.more.next_memory->gain_per_s > 0);
+    const std::string text = reasons(result);
+    CHECK(text.find("insert_cache BatchDatasetV2/_2: it would hold 568 MiB, and ") != std::string::npos);
+  }
+  SECTION("nothing with --no-cache") {
+    OptimizeOptions options = within(2, 1e9);
+    options.allow_cache = false;
+    CHECK(optimize(p.pipeline, p.analysis, options).status == PlanStatus::kNoChange);
+  }
+  SECTION("nothing in a single epoch") {
+    OptimizeOptions options = within(2, 1e9);
+    options.epochs = 1;
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+    CHECK(result.status == PlanStatus::kNoChange);
+    CHECK(reasons(result).find("it does not pay back within 1 epochs") != std::string::npos);
+  }
+  SECTION("a narrower order only with a reason, and never under --strict-order") {
+    p.analysis.nodes[batch].cache.cache_class = CacheClass::kOrder;
+    p.analysis.nodes[batch].cache.reason = "the order of the first epoch stays";
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 1e9));
+    CHECK(result.plan.edits[1].reason.find("the order of the first epoch stays") != std::string::npos);
+    OptimizeOptions strict = within(2, 1e9);
+    strict.strict_order = true;
+    CHECK(optimize(p.pipeline, p.analysis, strict).plan.edits[1].node == "MapDataset/_1");
+  }
+  SECTION("what the rule forbids, with the permission that it names") {
+    for (const NodeId id : {files, map, batch}) {
+      p.analysis.nodes[id].cache = {CacheClass::kContent, false, "it calls Python", "pyfunc-cache", true};
+    }
+    OptimizeOptions options = within(2, 1e9);
+    CHECK(optimize(p.pipeline, p.analysis, options).status == PlanStatus::kNoChange);
+    options.permissions = {Permission::kPyfuncCache};
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+    CHECK(result.status == PlanStatus::kOptimal);
+    CHECK(result.permissions == std::vector<std::string>{"pyfunc-cache"});
+  }
+}
+
+TEST_CASE("a Python function holds one lock: it is not parallelised") {
+  SmallPipeline p = training();
+  p.analysis.costs.nodes[NodeId{1}].python = true;
+  p.pipeline[NodeId{1}].function->facts.python = {"PyFunc"};
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
+  CHECK(story(result) ==
+        "E1 insert_prefetch TFRecordDataset/_0 - 2 | "
+        ".prefetch(2)  # after tf.data.TFRecordDataset(...)\n");
+  CHECK(reasons(result).find("set_parallelism ParallelMapDatasetV2/_1: its function is Python") !=
+        std::string::npos);
+}
+
+TEST_CASE("a sequential map with state is parallelised with permission only") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1});
+  const NodeId map = p.map(files, "_count", {.work_ms = 50, .calls = 16, .elements = 16});
+  p.pipeline[map].function->facts.stateful = {"AssignAddVariableOp"};
+  p.finish(p.batch(map, 16));
+  p.pipeline.machine.cores = 4;
+  OptimizeOptions options = within(4, 8e9);
+  CHECK(reasons(optimize(p.pipeline, p.analysis, options))
+            .find("keeps state (AssignAddVariableOp)") != std::string::npos);
+  options.permissions = {Permission::kStatefulParallel};
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  REQUIRE(result.status == PlanStatus::kOptimal);
+  CHECK(result.plan.edits[0].kind == EditKind::kConvert);
+}
+
+TEST_CASE("a program over its budget: buffers shrink, nothing is added") {
+  SmallPipeline p = training();
+  p.pipeline[NodeId{3}].buffer_size = 10;
+  p.analysis.nodes[NodeId{3}].bytes_per_element = 9.6e6;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 4e7));
+  CHECK(story(result) == "E1 set_buffer PrefetchDataset/_3 - 2 | .prefetch(2)\n");
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings[0].find("buffers shrink, nothing is added") != std::string::npos);
+  CHECK(result.memory.planned_bytes <= 4e7);
+}
+
+TEST_CASE("fewer cores than the trace's: TensorFlow's pool is bounded too") {
+  SmallPipeline p = training();
+  p.pipeline.machine.cores = 16;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
+  CHECK(story(result) ==
+        "E1 set_parallelism ParallelMapDatasetV2/_1 - 2 | .map(_parse, num_parallel_calls=2)\n"
+        "E2 set_options - threading.private_threadpool_size 2 | "
+        "options.threading.private_threadpool_size = 2\n");
+}
+
+TEST_CASE("what the tracer set is taken out, which changes nothing by itself") {
+  SmallPipeline p = training();
+  p.pipeline[NodeId{1}].parallelism = 2;
+  p.pipeline.recorder_options = {"autotune.enabled"};
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
+  CHECK(result.status == PlanStatus::kNoChange);
+  CHECK(story(result) == "E1 set_options - autotune.enabled - | \n");
+  CHECK(result.plan.edits[0].reason == "set by the tracer, not by you");
+  CHECK(result.predicted.after_per_s == result.predicted.before_per_s);
+}
+
+TEST_CASE("a target rate takes the fewest cores, then the least memory") {
+  SmallPipeline p = training();
+  p.pipeline.machine.cores = 16;
+  OptimizeOptions options = within(16, 8e9);
+  options.target_rate_per_s = 150;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  CHECK(result.status == PlanStatus::kOptimal);
+  CHECK(result.limits.cores == 4);
+  CHECK(result.predicted.after_per_s >= 150);
+  options.target_rate_per_s = 1e6;
+  const OptimizeResult infeasible = optimize(p.pipeline, p.analysis, options);
+  CHECK(infeasible.status == PlanStatus::kInfeasible);
+  CHECK(infeasible.plan.edits.empty());
+  REQUIRE_FALSE(infeasible.warnings.empty());
+  CHECK(infeasible.warnings.back().find("out of reach") != std::string::npos);
+}
+
+TEST_CASE("without counters nothing is planned") {
+  SmallPipeline p = training();
+  for (NodeCost& cost : p.analysis.costs.nodes) cost = {};
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
+  CHECK(result.status == PlanStatus::kNoChange);
+  CHECK(result.warnings.size() == 1);
+}
+
+TEST_CASE("permissions by their words") {
+  CHECK(permission_of("frozen-order") == Permission::kFrozenOrder);
+  CHECK(permission_word(Permission::kStatefulParallel) == "stateful-parallel");
+  CHECK_FALSE(permission_of("everything"));
+}
+
+}  // namespace
+}  // namespace plumber
