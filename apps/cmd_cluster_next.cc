@@ -42,7 +42,7 @@ ExitCode run_next(const Options& options, const Globals& globals) {
   std::string text = read_file(options.state_path);
   if (!options.record.empty()) text = with_run(text, options.state_path, options.record);
   const SearchState state = parse_search_state(text, options.state_path);
-  const SearchResult result = next_step(state, read_store(options.store_path));
+  const SearchOutcome result = next_step(state, read_store(options.store_path));
   // From here on the answer is fixed, and the run is worth keeping.
   if (!options.record.empty()) write_output(options.state_path, text);
   warn(globals, result.warnings);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds every #include to the layers of lib/CMakeLists.txt and to the fences below.
+"""Holds every #include to the layers of lib/CMakeLists.txt and to the fences below, and every type
+in a header to a name of its own: all share one namespace, and two of one name corrupt memory.
 
 The diagram is written once, as the plumber_module lines of lib/CMakeLists.txt: a module may include
 itself, the modules it USES, and what those use. A linker does not see a header that is used against
@@ -34,6 +35,9 @@ FORBIDDEN_IN_LIB = re.compile(
     r"|\bgetenv\(|\b(system|steady|high_resolution)_clock\b|(?<![\w.>])(::|std::)time\(")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: *:.*)? *\{", re.MULTILINE)
 
 
 def read_modules(text):
@@ -97,6 +101,16 @@ def check_file(path, text, allowed):
             problem = None
         if problem:
             yield f"{path}:{number}: {problem}"
+
+
+def check_type_names(headers):
+    """Types that are defined in two of the headers {path: text}."""
+    defined = {}
+    for path, text in headers.items():
+        for name in TYPE.findall(text):
+            if name in defined:
+                yield f"{path}: '{name}' is a type in {defined[name]} already; name it otherwise"
+            defined.setdefault(name, path)
 
 
 def main():

@@ -30,7 +30,7 @@ std::vector<TrainingRun> runs_of(const SearchState& state) {
   return runs;
 }
 
-void add_spent(const SearchState& state, SearchResult& result) {
+void add_spent(const SearchState& state, SearchOutcome& result) {
   for (const ExploredRun& one : state.runs) {
     const double seconds = state.restore_s + one.iterations * one.run.iteration_s.value_or(0);
     result.spent_hours += seconds / 3600;
@@ -75,20 +75,25 @@ SearchStep step_at(const SearchState& state, const std::optional<Model>& model,
     const Placement place{at.workers, at.workers, at.global_batch};
     iteration_s = iteration_time(*model->iterations[0].chosen.model, place).iteration_s;
   }
+  // Without a law: more workers hardly make the same batch slower.
+  for (const ExploredRun& one : state.runs) {
+    const bool same_batch = one.run.global_batch == at.global_batch && one.run.workers < at.workers;
+    if (!iteration_s && same_batch) iteration_s = one.run.iteration_s;
+  }
   if (!iteration_s) return step;
   step.seconds = state.restore_s + iterations * *iteration_s;
   step.cost_usd = *step.seconds / 3600 * at.workers * state.usd_per_hour;
   return step;
 }
 
-void finish(SearchResult& result, const std::string& why) {
+void finish(SearchOutcome& result, const std::string& why) {
   result.done = true;
   result.next.reset();
   result.why = why;
 }
 
 // The budget is a ceiling: a step of unknown cost is taken only while something is left of it.
-void propose(const SearchState& state, SearchResult& result, const SearchStep& step,
+void propose(const SearchState& state, SearchOutcome& result, const SearchStep& step,
              const std::string& why) {
   if (state.budget_usd) {
     const double left = *state.budget_usd - result.spent_usd;
@@ -105,7 +110,7 @@ void propose(const SearchState& state, SearchResult& result, const SearchStep& s
 
 // Corners in the order of the paper; the first one runs until its noise settles.
 bool propose_corner(const SearchState& state, const std::optional<Model>& model,
-                    SearchResult& result) {
+                    SearchOutcome& result) {
   const double k_min = state.workers.front(), k_max = state.workers.back();
   const double b_min = state.batches.front(), b_max = state.batches.back();
   const Corner corners[] = {
@@ -147,7 +152,7 @@ double exploring_in_unit(const SearchState& state, const SearchStep& step) {
   return 0;
 }
 
-void propose_improvement(const SearchState& state, const Model& model, SearchResult& result) {
+void propose_improvement(const SearchState& state, const Model& model, SearchOutcome& result) {
   const PlanRequest request = request_of(state);
   ClusterPlan plan;
   evaluate_all(model, request, plan);
@@ -173,7 +178,7 @@ void propose_improvement(const SearchState& state, const Model& model, SearchRes
 }
 
 void propose_unseen(const SearchState& state, const std::optional<Model>& model,
-                    SearchResult& result) {
+                    SearchOutcome& result) {
   for (const double workers : state.workers) {
     for (const double batch : state.batches) {
       const Configuration at{workers, batch, 0};
@@ -191,13 +196,18 @@ void propose_unseen(const SearchState& state, const std::optional<Model>& model,
 }
 
 void without_search(const SearchState& state, const std::vector<StoredModel>& store,
-                    SearchResult& result) {
+                    SearchOutcome& result) {
   auto stored = model_for(state, store);
   if (!stored) {
     throw Error(ErrorKind::kInput, "", "policy 'none' needs stored models", "give --store DIR");
   }
   result.model_source = stored->name;
   if (state.job.samples) stored->model.job.samples = state.job.samples;
+  if (!stored->model.job.samples) {
+    throw Error(ErrorKind::kInput, "",
+                "neither the state nor " + stored->name + " knows the samples",
+                "give them in the state: \"job\": {\"samples\": 50000}");
+  }
   PlanRequest request = request_of(state);
   request.replicates = 0;
   result.best = make_cluster_plan(stored->model, request).choice;
@@ -206,8 +216,8 @@ void without_search(const SearchState& state, const std::vector<StoredModel>& st
 
 }  // namespace
 
-SearchResult next_step(const SearchState& state, const std::vector<StoredModel>& store) {
-  SearchResult result;
+SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>& store) {
+  SearchOutcome result;
   add_spent(state, result);
   if (state.policy == SearchPolicy::kNone) {
     without_search(state, store, result);

@@ -25,12 +25,13 @@ namespace plumber {
 struct SearchStep {
   Configuration at;
   double iterations = 0;
-  std::optional<double> seconds;  // unknown while no law predicts its iteration
+  // Unknown while neither a law nor a run of the same batch on fewer workers tells its iteration.
+  std::optional<double> seconds;
   std::optional<double> cost_usd;
   std::optional<double> expected_improvement;
 };
 
-struct SearchResult {
+struct SearchOutcome {
   bool done = false;
   std::optional<SearchStep> next;  // unless done
   std::string why;                 // of the step, or of the end
@@ -47,7 +48,7 @@ struct StoredModel {
   Model model;
 };
 
-SearchResult next_step(const SearchState& state, const std::vector<StoredModel>& store = {});
+SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>& store = {});
 
 /// The stored model nearest to the job: the same name, else the least distance of logarithms of
 /// what both jobs say (samples, parameters, memory of a sample); without any of those the average

@@ -117,6 +117,9 @@ class Builder {
     Node node;
     node.name = place.prefix + def.name();
     read_attributes(place.scope, def, node);
+    if (op_traits(def.op()).op.empty())
+      warn(fmt::format("{}: the op {} is not known; its counters stand for themselves", node.name,
+                       def.op()));
     node.inputs = std::move(inputs);
     read_functions(place, def, node);
     const auto id = static_cast<NodeId>(pipeline_.nodes.size());

@@ -2,6 +2,9 @@
 // The answers of `plumber cluster` as reports. docs/cluster.md says what each key means.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cluster/model.h"
 #include "cluster/noise.h"
 #include "cluster/search_step.h"
@@ -18,12 +21,15 @@ Report fit_view(const Model& model);
 /// CSV: every configuration that meets the constraints.
 Report cluster_plan_view(const ClusterPlan& plan);
 
-Report search_view(const SearchResult& result);
+Report search_view(const SearchOutcome& result);
 
 // Parts of the views.
 
 /// A field that is not null, for JSON alone.
 Field key_value(const std::string& key, Value value);
+
+/// A whole number of samples or workers, every digit: "12800".
+std::string whole(double count);
 
 /// [low, high].
 Value pair_value(const Range& range);

@@ -11,7 +11,7 @@ std::string configuration_text(const Configuration& at) {
   return fmt::format("{:.6g} workers with batch {:.6g}", at.workers, at.global_batch);
 }
 
-Sentence first_sentence(const SearchResult& result) {
+Sentence first_sentence(const SearchOutcome& result) {
   if (!result.next) return {"Stop exploring: {}.", {{Unit::kNone, result.why}}};
   return {"Profile {} for {} iterations: {}.",
           {{Unit::kNone, configuration_text(result.next->at)},
@@ -19,7 +19,7 @@ Sentence first_sentence(const SearchResult& result) {
            {Unit::kNone, result.why}}};
 }
 
-Prose headline(const SearchResult& result) {
+Prose headline(const SearchOutcome& result) {
   Prose prose{{first_sentence(result)}};
   if (result.next && result.next->seconds) {
     prose.sentences.push_back({"It takes {} and costs {}.",
@@ -41,7 +41,7 @@ Prose headline(const SearchResult& result) {
   return prose;
 }
 
-Section next_section(const SearchResult& result) {
+Section next_section(const SearchOutcome& result) {
   if (!result.next) return json_field("next", {});
   const SearchStep& step = *result.next;
   return {
@@ -53,7 +53,7 @@ Section next_section(const SearchResult& result) {
            key_value("expected_improvement", value_of(step.expected_improvement))}}};
 }
 
-Section best_section(const SearchResult& result) {
+Section best_section(const SearchOutcome& result) {
   if (!result.best) return json_field("best", {});
   const Outcome& best = *result.best;
   return {"best", "",
@@ -65,7 +65,7 @@ Section best_section(const SearchResult& result) {
 
 }  // namespace
 
-Report search_view(const SearchResult& result) {
+Report search_view(const SearchOutcome& result) {
   Report report;
   report.sections.push_back({"", "", headline(result)});
   report.sections.push_back(

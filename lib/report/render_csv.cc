@@ -37,7 +37,7 @@ std::string csv_of(const Table& table) {
   for (const ReportColumn& column : table.columns) {
     if (!column.key.empty()) header += (header.empty() ? "" : ",") + column.key;
   }
-  std::string text = header + "\r\n";
+  std::string text = header + "\n";
   for (const ReportRow& row : table.rows) {
     bool first = true;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -46,7 +46,7 @@ std::string csv_of(const Table& table) {
       first = false;
       text += std::visit(CsvCell{}, row.cells[i]);
     }
-    text += "\r\n";
+    text += "\n";
   }
   return text;
 }

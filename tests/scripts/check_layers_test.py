@@ -56,6 +56,13 @@ class Layers(unittest.TestCase):
         self.assertEqual(check_layers.protobuf_through("lib/lp/a.cc", texts),
                          ["lib/trace/wire.h", "t.pb.h"])
 
+    def test_two_types_of_one_name_are_named(self):
+        headers = {"lib/lp/a.h": "struct Row {\n};\nenum class Kind { kA };\n",
+                   "lib/report/b.h": "struct Row {\n};\nstruct Column;\n",
+                   "lib/lp/c.h": "struct Column {\n  struct Row* row;\n};\n"}
+        self.assertEqual(list(check_layers.check_type_names(headers)),
+                         ["lib/report/b.h: 'Row' is a type in lib/lp/a.h already; name it otherwise"])
+
 
 if __name__ == "__main__":
     unittest.main()

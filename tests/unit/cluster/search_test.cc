@@ -48,7 +48,7 @@ Replay replay(const std::string& model, SearchPolicy policy) {
   SearchState state = start(model, policy);
   Replay done;
   double progress = 0, hours = 0, usd = 0;
-  SearchResult result = next_step(state);
+  SearchOutcome result = next_step(state);
   for (int i = 0; i < 40 && !result.done; ++i) {
     const SearchStep step = *result.next;
     const PaperRun run = measured(model, step.at);
@@ -112,11 +112,11 @@ TEST_CASE("The budget for exploring is hard") {
   TrainingRun run = measured("ResNet18", {8, 384, 0}).run;
   run.epochs.reset();
   state.runs.push_back({run, 2000, true});
-  const SearchResult once = next_step(state);
+  const SearchOutcome once = next_step(state);
   REQUIRE(once.next);
   run = measured("ResNet18", {8, 1024, 0}).run;
   state.runs.push_back({run, 200, true});
-  const SearchResult result = next_step(state);
+  const SearchOutcome result = next_step(state);
   CHECK(result.done);
   CHECK(result.why ==
         "the budget of 0.90 USD for exploring does not allow 16 workers with batch "
@@ -128,7 +128,7 @@ TEST_CASE("The first configuration runs until its noise settles") {
   SearchState state = start("ResNet18", SearchPolicy::kPartial);
   TrainingRun run = measured("ResNet18", {8, 384, 0}).run;
   state.runs.push_back({run, 500, false});
-  const SearchResult result = next_step(state);
+  const SearchOutcome result = next_step(state);
   REQUIRE(result.next);
   CHECK(result.next->at == Configuration{8, 384, 0});
   CHECK(result.next->iterations == 2000);
@@ -151,7 +151,7 @@ TEST_CASE("Without search a stored model decides: of the same job, a near one, o
   state.job = {};
   CHECK(model_for(state, store)->name == "average of 3 stored models");
   state.job.samples = 50000;
-  const SearchResult result = next_step(state, store);
+  const SearchOutcome result = next_step(state, store);
   CHECK(result.done);
   CHECK(result.best->at == Configuration{16, 1024, 0});
   CHECK_THROWS_AS(next_step(state), Error);

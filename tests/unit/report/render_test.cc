@@ -99,9 +99,9 @@ TEST_CASE("JSON: bytes that are no UTF-8 do not break the document") {
 
 TEST_CASE("CSV: the table of nodes, quoted where it must be") {
   CHECK(render_csv(small_report()) ==
-        "name,cache.legal,service_s\r\n"
-        "\"read, \"\"all\"\"\",true,4.1e-05\r\n"
-        "a_map_with_a_rather_long_name/_14,false,0.0169123457\r\n");
+        "name,cache.legal,service_s\n"
+        "\"read, \"\"all\"\"\",true,4.1e-05\n"
+        "a_map_with_a_rather_long_name/_14,false,0.0169123457\n");
 }
 
 TEST_CASE("DOT: nodes by name, the bottleneck filled, inner data sets dashed") {
