@@ -59,7 +59,9 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
 
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !unknown.empty()) {
+  const bool no_subcommand = dynamic_cast<const CLI::RequiredError*>(&error) &&
+                             !chosen_command(app).get_subcommands({}).empty();
+  if ((dynamic_cast<const CLI::ExtrasError*>(&error) || no_subcommand) && !unknown.empty()) {
     const auto option = std::find_if(unknown.begin(), unknown.end(),
                                      [](const std::string& word) { return word.starts_with("-"); });
     refuse_word(app, option == unknown.end() ? unknown.front() : *option);

@@ -74,7 +74,8 @@ void add_leave_one_out(LawResult& result, const std::vector<TrainingRun>& runs,
     for (std::size_t i = 0; i < runs.size(); ++i) sum += left[i] ? error_at(*model, runs[i]) : 0;
     if (group + 1 == groups) result.leave_one_out = sum / static_cast<double>(spare.size());
   }
-  if (!result.leave_one_out) result.why_not = "not enough points to leave one out";
+  if (!result.leave_one_out && result.why_not.empty())
+    result.why_not = "not enough points to leave one out";
 }
 
 std::string reasons_of(const std::vector<LawResult>& results) {

@@ -93,6 +93,10 @@ Knee find_knee(const std::vector<double>& x, const std::vector<double>& y,
     knee.why = x.size() < 2 ? "one point has no knee" : "the curve is flat";
     return knee;
   }
+  if (x.size() == 2) {
+    knee.why = "two points have no bend";
+    return knee;
+  }
   const std::vector<double> d = differences(x, y, options);
   const double step = options.sensitivity / static_cast<double>(x.size() - 1);
   const Search found = search(d, step, options.online);

@@ -17,6 +17,22 @@ void add_coefficients(IterationModel& model, const LinearFit& fit,
   }
 }
 
+// One batch per worker says nothing of the constant: compute is taken as proportional to the batch.
+std::optional<IterationModel> fit_one_batch(const std::vector<TrainingRun>& runs) {
+  Matrix x;
+  std::vector<double> y;
+  for (const TrainingRun& run : runs) {
+    if (std::abs(run.per_worker_batch() / runs[0].per_worker_batch() - 1) > 1e-9) return {};
+    x.push_back({run.per_worker_batch(), run.workers});
+    y.push_back(*run.iteration_s);
+  }
+  const auto fit = least_squares(x, y);
+  if (!fit || runs.size() < 3) return std::nullopt;
+  IterationModel model{IterationLaw::kScavenger, {{"d0", 0, {}}}, 0};
+  add_coefficients(model, *fit, {"d1", "d2"});
+  return model;
+}
+
 std::optional<IterationModel> fit_total(const std::vector<TrainingRun>& runs, std::string& why) {
   Matrix x;
   std::vector<double> y;
@@ -27,7 +43,9 @@ std::optional<IterationModel> fit_total(const std::vector<TrainingRun>& runs, st
   const auto fit = least_squares(x, y);
   if (!fit) {
     why = "needs 3 points that differ in workers and in batch per worker";
-    return std::nullopt;
+    auto model = fit_one_batch(runs);
+    if (model) why = "compute taken as proportional to the batch per worker, of which there is one";
+    return model;
   }
   IterationModel model{IterationLaw::kScavenger, {}, 0};
   add_coefficients(model, *fit, {"d0", "d1", "d2"});

@@ -150,7 +150,8 @@ std::optional<KneePoint> knee_of(const std::vector<Outcome>& front) {
   const Knee knee = find_knee(hours, cost);
   if (knee.index) return KneePoint{*knee.index, "kneedle", ""};
   const auto farthest = farthest_from_chord(hours, cost);
-  return KneePoint{farthest.value_or(0), "maximum-distance", knee.why};
+  if (!farthest) return KneePoint{0, "no-bend", knee.why};
+  return KneePoint{*farthest, "maximum-distance", knee.why};
 }
 
 void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& plan) {

@@ -45,7 +45,7 @@ struct RejectedConfiguration {
 
 struct KneePoint {
   std::size_t index = 0;  // in the Pareto front
-  std::string method;     // "kneedle", "maximum-distance", "only-point"
+  std::string method;     // "kneedle", "maximum-distance", "no-bend", "only-point"
   std::string why;        // why Kneedle found none
 };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -114,7 +116,9 @@ void take_policy(SearchState& state, const Json& json, const std::string& name) 
 Json json_value(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
   const auto value = number_of(text);
-  return value ? Json(*value) : Json(text);
+  if (!value) return text;
+  const bool is_whole = *value == std::floor(*value) && std::abs(*value) < 1e15;
+  return is_whole ? Json(static_cast<std::int64_t>(*value)) : Json(*value);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/cluster_view.h"
 
+#include <fmt/format.h>
+
 #include "report/sections.h"
 
 namespace plumber {
@@ -8,6 +10,8 @@ namespace plumber {
 Field key_value(const std::string& key, Value value) {
   return {key, "", Unit::kNone, std::move(value)};
 }
+
+std::string whole(double count) { return fmt::format("{:.10g}", count); }
 
 Value pair_value(const Range& range) { return std::vector<double>{range.first, range.second}; }
 

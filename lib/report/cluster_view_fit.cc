@@ -156,18 +156,19 @@ ReportRow run_row(const Model& model, const TrainingRun& run) {
   }
   if (model.noise) fitted_noise = noise_at(*model.noise, run.global_batch);
   if (model.epochs) fitted_epochs = epochs_of_run(*model.epochs, model.noise, run);
-  return {
-      {run.machine, run.workers, run.global_batch, value_of(run.nodes), value_of(run.iteration_s),
-       fitted_s, error, value_of(run.compute_s), value_of(run.sync_s), value_of(run.noise),
-       fitted_noise, value_of(run.epochs), fitted_epochs, value_of(run.restarts)},
-      false};
+  return {{run.machine, run.workers, run.global_batch, whole(run.global_batch), value_of(run.nodes),
+           value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s),
+           value_of(run.sync_s), value_of(run.noise), fitted_noise, value_of(run.epochs),
+           fitted_epochs, value_of(run.restarts)},
+          false};
 }
 
 Section runs_section(const Model& model) {
   Table table;
   table.columns = {{"machine", ""},
                    {"workers", "workers", Unit::kCount},
-                   {"global_batch", "batch", Unit::kCount},
+                   {"global_batch", ""},
+                   {"", "batch"},
                    {"nodes", ""},
                    {"iteration_s", "iteration", Unit::kSeconds},
                    {"fitted_iteration_s", "fitted", Unit::kSeconds},
@@ -192,13 +193,15 @@ void add_statistics_sentences(Prose& prose, const Model& model) {
                                 {Unit::kNone, model.noise->r2}}});
   }
   if (!model.epochs) return;
-  const bool by_noise = model.epochs->law == EpochsLaw::kNoise;
-  prose.sentences.push_back(
-      {by_noise ? "Epochs: {} + {} noise, {}." : "Epochs: {} + {} batch, {}.",
-       {{Unit::kNone, model.epochs->line.intercept},
-        {Unit::kNone, model.epochs->line.slope},
-        {Unit::kNone, model.epochs->given ? Value(std::string("as the job file says"))
-                                          : Value(std::string("by the runs"))}}});
+  const EpochsFit& epochs = *model.epochs;
+  const std::string source = epochs.given        ? "as the job file says"
+                             : epochs.calibrated ? "by one configuration"
+                                                 : "by the runs";
+  prose.sentences.push_back({epochs.law == EpochsLaw::kNoise ? "Epochs: {} + {} noise, {}."
+                                                             : "Epochs: {} + {} batch, {}.",
+                             {{Unit::kNone, epochs.line.intercept},
+                              {Unit::kNone, epochs.line.slope},
+                              {Unit::kNone, source}}});
 }
 
 Prose headline(const Model& model) {
@@ -208,9 +211,11 @@ Prose headline(const Model& model) {
                  {Unit::kNone, law_word(law.law)},
                  {Unit::kShare, law.mean_error}}}}};
   add_statistics_sentences(prose, model);
+  const auto& [k_min, k_max] = model.valid.workers;
+  const auto& [b_min, b_max] = model.valid.global_batch;
   prose.sentences.push_back({"Valid for {} workers and batches of {}.",
-                             {{Unit::kCount, pair_value(model.valid.workers)},
-                              {Unit::kCount, pair_value(model.valid.global_batch)}}});
+                             {{Unit::kNone, whole(k_min) + " to " + whole(k_max)},
+                              {Unit::kNone, whole(b_min) + " to " + whole(b_max)}}});
   return prose;
 }
 

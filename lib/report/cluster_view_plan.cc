@@ -38,16 +38,19 @@ Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candi
     table.columns.push_back({field.key, "", Unit::kNone});
   }
   table.columns[0].title = "workers";
-  table.columns[1].title = "batch";
   if (plan.machines.size() > 1) table.columns[2].title = "machine";
   table.columns[4].title = "epochs";
   table.columns[6] = {"iteration_s", "iteration", Unit::kSeconds};
+  const bool with_input = !candidates.empty() && candidates[0].input_s;
+  table.columns[9] = {"input_s", with_input ? "input" : "", Unit::kSeconds};
   table.columns[10].title = "limit";
+  table.columns.insert(table.columns.begin() + 1, {"", "batch", Unit::kCount});
   table.columns.push_back({"", "time"});
   table.columns.push_back({"", "cost"});
   for (const Outcome& one : candidates) {
     ReportRow row;
     for (const Field& field : candidate_fields(plan, one)) row.cells.push_back(field.value);
+    row.cells.insert(row.cells.begin() + 1, Value(whole(one.at.global_batch)));
     row.cells.emplace_back(hours_text(one.hours));
     row.cells.emplace_back(dollars(one.cost_usd));
     row.highlighted = plan.choice && one.at == plan.choice->at;
@@ -60,6 +63,10 @@ std::string name_of(const ClusterPlan& plan, const Outcome& one) {
   const std::string& machine = plan.machines[one.at.machine].name;
   return fmt::format("{:.6g} workers{}, batch {:.6g}", one.at.workers,
                      machine.empty() ? "" : " on " + machine, one.at.global_batch);
+}
+
+std::string configurations_text(std::size_t count) {
+  return count == 1 ? "1 configuration" : fmt::format("{} configurations", count);
 }
 
 std::string objective_phrase(ClusterObjective objective) {
@@ -82,7 +89,7 @@ void add_knee_sentence(Prose& prose, const ClusterPlan& plan) {
       {plan.knee->method == "maximum-distance"
            ? "Kneedle finds no knee ({}): this is the point farthest from the line between the "
              "front's ends."
-           : "There is no knee to find: {}.",
+           : "There is no knee to find ({}): this is the fastest.",
        {{Unit::kNone, plan.knee->why}}});
 }
 
@@ -110,7 +117,7 @@ Prose headline(const ClusterPlan& plan) {
                  {Unit::kNone, hours_text(choice.hours)},
                  {Unit::kNone, dollars(choice.cost_usd)},
                  {Unit::kNone, objective_phrase(plan.objective)},
-                 {Unit::kNone, fmt::format("{} configurations", plan.candidates.size())}}},
+                 {Unit::kNone, configurations_text(plan.candidates.size())}}},
                {"{} epochs, {} iterations of {}; {} limits it.",
                 {{Unit::kNone, choice.epochs},
                  {Unit::kCount, choice.iterations},
@@ -163,21 +170,24 @@ Section policies_section(const ClusterPlan& plan) {
   Table table;
   table.columns = {{"policy", "without a model"},
                    {"workers", "workers"},
-                   {"global_batch", "batch"},
+                   {"global_batch", ""},
                    {"hours", ""},
                    {"cost_usd", ""},
+                   {"", "batch"},
                    {"", "time"},
                    {"", "cost"}};
   for (const Policy& one : plan.policies) {
-    ReportRow row{{one.name, {}, {}, {}, {}, {}, {}}, false};
+    ReportRow row{{one.name, {}, {}, {}, {}, {}, {}, {}}, false};
     if (one.outcome) {
+      const Outcome& outcome = *one.outcome;
       row.cells = {one.name,
-                   one.outcome->at.workers,
-                   one.outcome->at.global_batch,
-                   one.outcome->hours,
-                   one.outcome->cost_usd,
-                   hours_text(one.outcome->hours),
-                   dollars(one.outcome->cost_usd)};
+                   outcome.at.workers,
+                   outcome.at.global_batch,
+                   outcome.hours,
+                   outcome.cost_usd,
+                   whole(outcome.at.global_batch),
+                   hours_text(outcome.hours),
+                   dollars(outcome.cost_usd)};
     }
     table.rows.push_back(row);
   }
@@ -187,15 +197,16 @@ Section policies_section(const ClusterPlan& plan) {
 Section rejected_section(const ClusterPlan& plan) {
   Table table;
   table.columns = {{"workers", "workers"},
-                   {"global_batch", "batch"},
+                   {"global_batch", ""},
+                   {"", "batch"},
                    {"machine", ""},
                    {"reason", "why", Unit::kNone, true}};
-  if (plan.machines.size() > 1) table.columns[2].title = "machine";
+  if (plan.machines.size() > 1) table.columns[3].title = "machine";
   table.shown = 5;
   for (const RejectedConfiguration& one : plan.rejected) {
-    table.rows.push_back(
-        {{one.at.workers, one.at.global_batch, plan.machines[one.at.machine].name, one.reason},
-         false});
+    table.rows.push_back({{one.at.workers, one.at.global_batch, whole(one.at.global_batch),
+                           plan.machines[one.at.machine].name, one.reason},
+                          false});
   }
   return {"rejected", "Rejected", table};
 }

@@ -17,7 +17,8 @@ import json_schema  # noqa: E402  (found by the line above)
 PLUMBER = os.environ.get("PLUMBER", str(ROOT / "build/dev/apps/plumber"))
 MODELS = ("resnet18", "resnet50", "transformer", "imagenet")
 OBJECTIVES = ("time", "cost", "knee", "cost-time")
-STATE = {"policy": "partial", "workers": [8, 16], "batches": [512, 1024], "usd_per_hour": 0.134}
+STATE = {"policy": "partial", "workers": [8, 16], "batches": [512, 1024], "usd_per_hour": 0.134,
+         "job": {"samples": 50000}}
 
 
 def refuse_constant(name):

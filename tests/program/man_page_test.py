@@ -19,9 +19,12 @@ def help_text(*command):
                           check=True).stdout
 
 
-def commands():
-    listed = help_text().split("Subcommands:\n")[1].split("\n\n")[0]
-    return re.findall(r"^  (\w+)", listed, re.MULTILINE)
+def commands(*above):
+    """Every command as its words: ("analyze",), ("cluster",), ("cluster", "fit") and so on."""
+    _, _, listed = help_text(*above).partition("Subcommands:\n")
+    for name in re.findall(r"^  (\w+)", listed.split("\n\n")[0], re.MULTILINE):
+        yield (*above, name)
+        yield from commands(*above, name)
 
 
 def options_of_help(text):
@@ -50,9 +53,9 @@ class ManPage(unittest.TestCase):
         page = sections()
         for command in commands():
             with self.subTest(command=command):
-                wanted = options_of_help(help_text(command)) - {"-h", "--help"}
-                self.assertIn(command, page)
-                self.assertEqual(options_of_page(page[command]), wanted)
+                wanted = options_of_help(help_text(*command)) - {"-h", "--help"}
+                self.assertIn(" ".join(command), page)
+                self.assertEqual(options_of_page(page[" ".join(command)]), wanted)
 
     def test_general_options(self):
         self.assertEqual(options_of_page(sections()["OPTIONS"]), options_of_help(help_text()))
