@@ -11,10 +11,13 @@
 //   shuffle-whole-epoch    a shuffle holds a whole epoch
 //   shuffle-after-growth   a shuffle of elements that were smaller further down
 //   prefetch-large         a prefetch holds a large part of the memory
-//   batch-of-batch, unbatch-of-batch, legacy-op, nested-parallel-reads    shapes that are seldom
-//   meant sequential-op          a sequential op binds, and parallel calls would help python-lock
-//   Python functions share one lock per-element-overhead   handing calls to threads takes most of
-//   the time: batch first prefetch-missing       the pipeline waits while the consumer works
+//   batch-of-batch, unbatch-of-batch, legacy-op, nested-parallel-reads    seldom meant
+//   sequential-op          a sequential op binds, and parallel calls would help
+//   few-calls              a parallel op binds with fewer calls in flight than there are cores
+//   cores-busy             all cores are busy: only less work or more cores help
+//   python-lock            Python functions share one lock
+//   per-element-overhead   handing calls to threads takes most of the time: batch first
+//   prefetch-missing       the pipeline waits while the consumer works
 //   latency-bound-source   a reader waits rather than reads
 #pragma once
 

@@ -61,6 +61,57 @@ void find_sequential(const Inspection& look, std::vector<Finding>& found) {
   }
 }
 
+// A parallel op that binds with fewer calls than there are cores.
+void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
+  const Pipeline& p = look.pipeline;
+  const Bound& bound = look.now.bounds.front();
+  if (bound.kind != BoundKind::kParallel || bound.nodes.empty()) return;
+  const NodeId n = bound.nodes.front();
+  const double calls = std::max(1.0, std::floor(look.machine.cores));
+  Setting changed = look.analysis.setting;
+  if (changed[n].parallelism >= calls || look.analysis.costs.nodes[n].python) return;
+  const std::string now = changed[n].parallelism == 1
+                              ? "1 call"
+                              : format("{} calls", format_count(changed[n].parallelism));
+  changed[n].parallelism = calls;
+  const auto gain = gain_per_s(look, changed);
+  if (!gain) return;
+  const double work_s = look.analysis.costs.nodes[n].work_s;
+  found.push_back({"few-calls",
+                   Severity::kHint,
+                   {p[n].name},
+                   format("{} has {} in flight on {:.0f} cores", said(p[n]), now, calls),
+                   format("{} of work a root element: {} of its period", format_seconds(work_s),
+                          share_of_period(look, work_s)),
+                   gain,
+                   with_argument(p[n], format("num_parallel_calls={:.0f}", calls))});
+}
+
+void find_busy_cores(const Inspection& look, std::vector<Finding>& found) {
+  const Bound& bound = look.now.bounds.front();
+  if (bound.kind != BoundKind::kCpu || bound.nodes.empty()) return;
+  const auto& costs = look.analysis.costs.nodes;
+  double work_s = 0;
+  for (const NodeId n : bound.nodes) work_s += costs[n].cpu_s;
+  const Node& first = look.pipeline[bound.nodes.front()];
+  const double first_s = costs[bound.nodes.front()].cpu_s;
+  const std::string cores = format("the {} cores are busy", format_count(look.machine.cores));
+  Finding finding{"cores-busy", Severity::kHint, {first.name}, "", "", std::nullopt, ""};
+  if (work_s < kMostlyHandOff * look.now.cpu_s) {
+    finding.text = cores +
+                   ", mostly with handing elements between threads: fewer parallel calls, or work "
+                   "on batches";
+    finding.evidence = format("{} of CPU a root element, of which {} are the nodes' own work",
+                              format_seconds(look.now.cpu_s), format_seconds(work_s));
+  } else {
+    finding.text = format("{}: more threads cannot help, only less work in {} or more cores", cores,
+                          said(first));
+    finding.evidence = format("{} of CPU a root element, {} of all", format_seconds(first_s),
+                              format_share(first_s / look.now.cpu_s));
+  }
+  found.push_back(std::move(finding));
+}
+
 void find_python(const Inspection& look, std::vector<Finding>& found) {
   const auto lock = std::ranges::find(look.now.bounds, BoundKind::kPythonLock, &Bound::kind);
   if (lock == look.now.bounds.end() || lock->nodes.empty()) return;
@@ -163,6 +214,8 @@ void find_waiting_readers(const Inspection& look, std::vector<Finding>& found) {
 void find_slow_parts(const Inspection& look, std::vector<Finding>& found) {
   if (!look.now.bounds.empty()) {
     find_sequential(look, found);
+    find_few_calls(look, found);
+    find_busy_cores(look, found);
     find_python(look, found);
     find_overhead(look, found);
     find_waiting_readers(look, found);

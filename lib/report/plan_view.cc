@@ -31,6 +31,14 @@ std::string changes_text(const Plan& plan) {
 
 Sentence optimal_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
+  if (predicted.before_per_s <= 0) {  // the trace does not tell
+    Sentence sentence{
+        predicted.upper_bound ? "At most {} with {} on " : "{} with {} on ",
+        {{Unit::kPerSecond, predicted.after_per_s}, {Unit::kNone, changes_text(result.plan)}}};
+    add_limits(sentence, result.limits);
+    sentence.pattern += ".";
+    return sentence;
+  }
   Sentence sentence{
       predicted.upper_bound
           ? "From {} (stock TensorFlow) to at most {}: up to {} times as fast with {} on "

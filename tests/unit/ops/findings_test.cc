@@ -197,6 +197,29 @@ TEST_CASE("finding: the sequential map that limits the rate, with its gain") {
   CHECK(text.ends_with(" .map(_decode, num_parallel_calls=4)\n"));
 }
 
+TEST_CASE("finding: a parallel op with too few calls, or with all the cores") {
+  const auto program = [](std::int64_t calls) {
+    PipelineBuilder b;
+    b.add("range", "RangeDataset").source(1000).counts(100);
+    b.add("decode", "ParallelMapDatasetV2", {"range"})
+        .parallelism(calls)
+        .function({}, "_decode")
+        .counts(100, 8, 1.0);
+    return b.build();
+  };
+  const std::string few = finding(program(1), "few-calls");
+  CHECK(
+      few.starts_with("hint: decode (ParallelMapDatasetV2) has 1 call in flight on 4 cores "
+                      "[10 ms of work a root element: "));
+  CHECK(few.ends_with(" .map(_decode, num_parallel_calls=4)\n"));
+  CHECK(finding(program(1), "cores-busy") == "none");
+  CHECK(finding(program(8), "few-calls") == "none");
+  CHECK(finding(program(8), "cores-busy")
+            .starts_with(
+                "hint: the 4 cores are busy: more threads cannot help, only less work in "
+                "decode (ParallelMapDatasetV2) or more cores [10 ms of CPU a root element, "));
+}
+
 TEST_CASE("finding: Python functions under their lock") {
   FunctionFacts python;
   python.python = {"PyFunc"};
