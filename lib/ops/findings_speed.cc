@@ -81,8 +81,8 @@ void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
                    Severity::kHint,
                    {p[n].name},
                    format("{} has {} in flight on {:.0f} cores", said(p[n]), now, calls),
-                   format("{} of work a root element: {} of its period", format_seconds(work_s),
-                          share_of_period(look, work_s)),
+                   format("{} of work a root element in {}: {} at best", format_seconds(work_s),
+                          now, format_rate(bound.bound_per_s)),
                    gain,
                    with_argument(p[n], format("num_parallel_calls={:.0f}", calls))});
 }

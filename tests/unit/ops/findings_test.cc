@@ -210,7 +210,7 @@ TEST_CASE("finding: a parallel op with too few calls, or with all the cores") {
   const std::string few = finding(program(1), "few-calls");
   CHECK(
       few.starts_with("hint: decode (ParallelMapDatasetV2) has 1 call in flight on 4 cores "
-                      "[10 ms of work a root element: "));
+                      "[10 ms of work a root element in 1 call: "));
   CHECK(few.ends_with(" .map(_decode, num_parallel_calls=4)\n"));
   CHECK(finding(program(1), "cores-busy") == "none");
   CHECK(finding(program(8), "few-calls") == "none");
