@@ -81,12 +81,17 @@ Problem load(const LinearProgram& program) {
 
 SolveStatus status_of(int code) {
   switch (code) {
-    case GLP_OPT: return SolveStatus::kOptimal;
-    case GLP_FEAS: return SolveStatus::kFeasible;
+    case GLP_OPT:
+      return SolveStatus::kOptimal;
+    case GLP_FEAS:
+      return SolveStatus::kFeasible;
     case GLP_NOFEAS:
-    case GLP_INFEAS: return SolveStatus::kInfeasible;
-    case GLP_UNBND: return SolveStatus::kUnbounded;
-    default: return SolveStatus::kUnknown;
+    case GLP_INFEAS:
+      return SolveStatus::kInfeasible;
+    case GLP_UNBND:
+      return SolveStatus::kUnbounded;
+    default:
+      return SolveStatus::kUnknown;
   }
 }
 
@@ -142,7 +147,8 @@ Solution solve_integer(glp_prob* problem, const Solution& relaxed, const SolveLi
       solution.status != SolveStatus::kOptimal) {
     solution.status = SolveStatus::kUnknown;
   }
-  if (code == 0 && solution.status == SolveStatus::kFeasible) solution.status = SolveStatus::kOptimal;
+  if (code == 0 && solution.status == SolveStatus::kFeasible)
+    solution.status = SolveStatus::kOptimal;
   solution.bound = search.bound;
   if (!fits(solution)) return solution;
   solution.objective = glp_mip_obj_val(problem);

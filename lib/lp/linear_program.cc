@@ -82,7 +82,8 @@ void validate(const LinearProgram& program) {
   for (const Column& column : program.columns) {
     check_name("column", column.name, columns);
     check_bounds("column '" + column.name + "'", column.lower, column.upper);
-    if (!std::isfinite(column.cost)) refuse("column '" + column.name + "'", "its cost is not finite");
+    if (!std::isfinite(column.cost))
+      refuse("column '" + column.name + "'", "its cost is not finite");
   }
   std::set<std::string> rows;
   for (const Row& row : program.rows) {

@@ -16,8 +16,8 @@ class Names {
   std::string add(const std::string& name) {
     std::string clean;
     for (const char c : name) {
-      const bool allowed = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-                           c == '.' || c == '/';
+      const bool allowed =
+          std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/';
       clean += allowed ? c : '_';
     }
     const char first = clean.empty() ? '0' : clean.front();
@@ -34,10 +34,14 @@ class Names {
   std::set<std::string> taken_;
 };
 
+/// Nine significant digits, and no negative zero.
+std::string number_text(double value) { return fmt::format("{:.9g}", value == 0 ? 0.0 : value); }
+
 std::string signed_term(double coefficient, const std::string& name) {
   const char sign = coefficient < 0 ? '-' : '+';
   const double size = coefficient < 0 ? -coefficient : coefficient;
-  return size == 1 ? fmt::format(" {} {}", sign, name) : fmt::format(" {} {} {}", sign, size, name);
+  return size == 1 ? fmt::format(" {} {}", sign, name)
+                   : fmt::format(" {} {} {}", sign, number_text(size), name);
 }
 
 std::string sum_of(const std::vector<Term>& terms, const std::vector<std::string>& columns) {
@@ -56,24 +60,29 @@ std::string sum_of(const std::vector<Term>& terms, const std::vector<std::string
 std::string row_text(const Row& row, const std::string& name,
                      const std::vector<std::string>& columns) {
   const std::string sum = sum_of(row.terms, columns);
-  if (row.lower == row.upper) return fmt::format(" {}:{} = {}\n", name, sum, row.lower);
+  if (row.lower == row.upper)
+    return fmt::format(" {}:{} = {}\n", name, sum, number_text(row.lower));
   std::string text;
-  if (row.upper != kInfinity) text += fmt::format(" {}:{} <= {}\n", name, sum, row.upper);
+  if (row.upper != kInfinity)
+    text += fmt::format(" {}:{} <= {}\n", name, sum, number_text(row.upper));
   if (row.lower == -kInfinity) return text;
   const std::string suffix = row.upper != kInfinity ? "_low" : "";
-  return text + fmt::format(" {}{}:{} >= {}\n", name, suffix, sum, row.lower);
+  return text + fmt::format(" {}{}:{} >= {}\n", name, suffix, sum, number_text(row.lower));
 }
 
 std::string bound_text(const Column& column, const std::string& name) {
-  if (column.lower == -kInfinity && column.upper == kInfinity) return fmt::format(" {} free\n", name);
-  if (column.lower == column.upper) return fmt::format(" {} = {}\n", name, column.lower);
+  if (column.lower == -kInfinity && column.upper == kInfinity)
+    return fmt::format(" {} free\n", name);
+  if (column.lower == column.upper)
+    return fmt::format(" {} = {}\n", name, number_text(column.lower));
   std::string text;
   if (column.lower == -kInfinity) {
     text += fmt::format(" {} >= -inf\n", name);
   } else if (column.lower != 0) {
-    text += fmt::format(" {} >= {}\n", name, column.lower);
+    text += fmt::format(" {} >= {}\n", name, number_text(column.lower));
   }
-  if (column.upper != kInfinity) text += fmt::format(" {} <= {}\n", name, column.upper);
+  if (column.upper != kInfinity)
+    text += fmt::format(" {} <= {}\n", name, number_text(column.upper));
   return text;
 }
 

@@ -18,7 +18,7 @@
 
 namespace plumber {
 
-/// Same program, same bytes. Numbers have 17 significant digits where they need them.
+/// Same program, same bytes. Numbers have nine significant digits.
 std::string write_lp(const LinearProgram& program);
 
 }  // namespace plumber

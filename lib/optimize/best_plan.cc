@@ -39,8 +39,7 @@ struct Finished {
 Finished finish(const Problem& problem, const Choices& choices, const SearchOptions& options) {
   Finished finished;
   finished.found = search(problem, choices, options);
-  finished.settled =
-      settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
+  finished.settled = settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
   settle_first_epoch(problem, choices, finished.settled);
   return finished;
 }

@@ -71,7 +71,8 @@ void find_caches(const Problem& problem, double memory_bytes, Choices& choices) 
       const double bytes = problem.analysis->nodes[id].materialized_bytes.value_or(0);
       const bool too_big = bytes > memory_bytes && why_illegal(problem, id).empty();
       if (too_big) choices.too_big.push_back(id);
-      if (reason.empty() && shared[id] != 0) reason = "several nodes read a part of what is below it";
+      if (reason.empty() && shared[id] != 0)
+        reason = "several nodes read a part of what is below it";
       if (reason.empty() && bytes >= smallest) {
         reason = "a cache further up holds no more and saves more";
       }
@@ -79,7 +80,8 @@ void find_caches(const Problem& problem, double memory_bytes, Choices& choices) 
         choices.nodes[id].cache_bytes = bytes;
         smallest = bytes;
       } else {
-        choices.rejected.push_back({edit_word(EditKind::kInsertCache), problem.node(id).name, reason});
+        choices.rejected.push_back(
+            {edit_word(EditKind::kInsertCache), problem.node(id).name, reason});
       }
     }
     for (const NodeId input : problem.node(id).inputs) {

@@ -12,13 +12,14 @@ namespace {
 
 constexpr double kShortCall_s = 200e-6;
 constexpr double kHandover_s = 15e-6;  // of one element from thread to thread, at most
-constexpr double kSpareCalls = 1.25;  // over what the period asks for: the hedge of a settled plan
-constexpr std::size_t kMostLevelled = 40;  // nodes; with more of them calls are not chosen one by one
+constexpr double kSpareCalls = 1.25;   // over what the period asks for: the hedge of a settled plan
+constexpr std::size_t kMostLevelled =
+    40;                              // nodes; with more of them calls are not chosen one by one
 constexpr std::size_t kLarge = 100;  // choices
 constexpr double kLargePrefetches = 16;
 constexpr double kSmallShare = 0.01;  // of all work: not worth a split of its own
 
-bool reaches(const Function& function, std::vector<std::string> FunctionFacts::* facts) {
+bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*facts) {
   return !(function.facts.*facts).empty();
 }
 
@@ -108,8 +109,8 @@ void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& cho
       continue;
     }
     const int most = choices.most_calls[id];
-    const bool more = !is_boundary(problem.node(id), problem.stock[id]) ||
-                      most > problem.stock[id].parallelism;
+    const bool more =
+        !is_boundary(problem.node(id), problem.stock[id]) || most > problem.stock[id].parallelism;
     if (!every_level && most >= 2 && more) add_mode(node, change, change.mode, most);
     if (!every_level) continue;
     for (const int calls : call_levels(most)) add_mode(node, change, change.mode, calls);
@@ -139,7 +140,8 @@ bool is_main(const Node& node) { return !node.outer && node.kind != Kind::kWrapp
 /// is the end of the program. Above a node of little work it would do the same as further below.
 bool may_prefetch(const Problem& problem, NodeId id, double least_work_s) {
   const Node& node = problem.node(id);
-  if (!is_main(node) || node.kind == Kind::kPrefetch || problem.cost(id).elements <= 0) return false;
+  if (!is_main(node) || node.kind == Kind::kPrefetch || problem.cost(id).elements <= 0)
+    return false;
   if (problem.stock[id].prefetch_above) return true;
   for (const NodeId consumer : problem.consumers[id]) {
     if (problem.node(consumer).kind == Kind::kPrefetch) return false;
@@ -186,7 +188,8 @@ double service_s(const Problem& problem, NodeId id) {
   const NodeCost& cost = problem.cost(id);
   if (cost.calls <= 0) return cost.work_s;
   const HandOff& hand_off = problem.analysis->costs.hand_off;
-  return cost.work_s + cost.calls * parallel_call(hand_off, cost.work_s / cost.calls, 2, false).wall_s;
+  return cost.work_s +
+         cost.calls * parallel_call(hand_off, cost.work_s / cost.calls, 2, false).wall_s;
 }
 
 /// The choices of a large program: all that can run parallel does, and prefetches may stand at even
@@ -198,8 +201,10 @@ void thin_out(const Problem& problem, Choices& choices) {
     const auto id = static_cast<NodeId>(i);
     NodeChoices& node = choices.nodes[id];
     const auto most = std::max_element(node.modes.begin(), node.modes.end(), fewer_calls);
-    if (most != node.modes.begin()) node.modes = {node.modes.front(), *most};
-    else node.modes.resize(1);
+    if (most != node.modes.begin())
+      node.modes = {node.modes.front(), *most};
+    else
+      node.modes.resize(1);
     node.take_last = node.modes.size() > 1;
     work_s += problem.cost(id).work_s;
     const bool batches = problem.node(id).kind == Kind::kBatch;
@@ -222,7 +227,8 @@ PerNode<int> most_calls(const Problem& problem) {
     const bool reads = !problem.node(id).inner.empty();
     // TensorFlow refuses an interleave with more calls than open files.
     const auto& cycle = problem.node(id).cycle_length;
-    if (reads && cycle && *cycle > 0) most[id] = static_cast<int>(std::min<std::int64_t>(most[id], *cycle));
+    if (reads && cycle && *cycle > 0)
+      most[id] = static_cast<int>(std::min<std::int64_t>(most[id], *cycle));
     if (reads || cores < 2 || cpu_s[id] <= 0) continue;
     const double needed = std::ceil(kSpareCalls * service_s(problem, id) * cores / cpu_s[id]);
     most[id] = static_cast<int>(std::min<double>(most[id], std::max(2.0, needed)));

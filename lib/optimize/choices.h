@@ -14,7 +14,7 @@ namespace plumber {
 
 /// One way to run a node, and the edit that makes it so.
 struct ModeChoice {
-  NodeSetting setting;             // mode and parallelism
+  NodeSetting setting;                 // mode and parallelism
   const ModeChange* change = nullptr;  // nullptr: as stock TensorFlow runs it, no edit
 };
 

@@ -25,12 +25,17 @@ Problem problem_for(const Pipeline& pipeline, const Analysis& analysis,
 /// What stops the rate: a resource by its name, or the nodes of a thread or of parallel calls.
 std::vector<std::string> binding_of(const Problem& problem, const Bound& bound) {
   switch (bound.kind) {
-    case BoundKind::kCpu: return {"cores"};
-    case BoundKind::kDisk: return {"disk"};
-    case BoundKind::kPythonLock: return {"python-lock"};
-    case BoundKind::kConsumer: return {"consumer"};
+    case BoundKind::kCpu:
+      return {"cores"};
+    case BoundKind::kDisk:
+      return {"disk"};
+    case BoundKind::kPythonLock:
+      return {"python-lock"};
+    case BoundKind::kConsumer:
+      return {"consumer"};
     case BoundKind::kThread:
-    case BoundKind::kParallel: break;
+    case BoundKind::kParallel:
+      break;
   }
   std::vector<std::string> names;
   for (const NodeId id : bound.nodes) names.push_back(problem.node(id).name);

@@ -34,8 +34,7 @@ void resize_buffers(const Problem& problem, const Settled& settled,
   }
 }
 
-void add_inserted(const Problem& problem, const Settled& settled,
-                  std::vector<MemoryItem>& items) {
+void add_inserted(const Problem& problem, const Settled& settled, std::vector<MemoryItem>& items) {
   const double period_s = evaluate(problem, settled.setting).period_s;
   for (std::size_t i = 0; i < settled.setting.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
@@ -63,12 +62,14 @@ double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& set
   if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
   const double calls = std::max(1.0, setting.parallelism);
   switch (node.kind) {
-    case Kind::kInterleave: return 0;  // its buffers do not depend on the calls
+    case Kind::kInterleave:
+      return 0;  // its buffers do not depend on the calls
     case Kind::kMapBatch: {
       const auto batch = static_cast<double>(std::max<std::int64_t>(1, node.count.value_or(1)));
       return (std::ceil(calls / batch) + 1) * element_bytes(problem, id);
     }
-    default: return calls * element_bytes(problem, id);
+    default:
+      return calls * element_bytes(problem, id);
   }
 }
 

@@ -21,8 +21,9 @@ double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& set
 /// All that is held under a settled plan, largest first.
 PlannedMemory planned_memory(const Problem& problem, const Settled& settled);
 
-/// Makes a program that is over its budget hold less, largest elements first: prefetch buffers, then
-/// calls in flight if the program fits with fewer. Shuffle buffers stay: a smaller one shuffles less.
+/// Makes a program that is over its budget hold less, largest elements first: prefetch buffers,
+/// then calls in flight if the program fits with fewer. Shuffle buffers stay: a smaller one
+/// shuffles less.
 void shrink(const Problem& problem, Settled& settled);
 
 }  // namespace plumber

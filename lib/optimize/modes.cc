@@ -36,8 +36,10 @@ constexpr auto kChanges = std::to_array<ModeChange>({
 }  // namespace
 
 std::span<const ModeChange> mode_changes(std::string_view op) {
-  const auto lines = std::ranges::equal_range(kChanges, op, {}, &ModeChange::op);
-  return {lines.begin(), lines.end()};
+  const auto is_other = [&](const ModeChange& change) { return change.op != op; };
+  const auto first = std::find_if_not(kChanges.begin(), kChanges.end(), is_other);
+  const auto last = std::find_if(first, kChanges.end(), is_other);
+  return {first, last};
 }
 
 }  // namespace plumber

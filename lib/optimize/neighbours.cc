@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSmall = 40;  // single changes; the work grows with their square
 constexpr int kMostSteps = 60;
-constexpr int kMostJudged = 60'000;       // plans times nodes, in large programs
+constexpr int kMostJudged = 60'000;      // plans times nodes, in large programs
 constexpr std::size_t kMostPlaces = 12;  // at a bottleneck, largest share first
 constexpr double kFaster = 1 - 1e-9;
 
@@ -57,7 +57,8 @@ std::vector<Neighbours::Move> Neighbours::moves_at(const Decisions& decisions, N
 std::vector<NodeId> Neighbours::places(const Candidate& from) const {
   std::vector<NodeId> places;
   if (small_) {
-    for (std::size_t i = 0; i < from.decisions.size(); ++i) places.push_back(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < from.decisions.size(); ++i)
+      places.push_back(static_cast<NodeId>(i));
     return places;
   }
   for (std::size_t i = 0; i < from.decisions.size(); ++i) {

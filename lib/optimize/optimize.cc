@@ -29,8 +29,10 @@ OptimizeResult solve_model(const Pipeline& pipeline, const Analysis& analysis,
                            const OptimizeOptions& options) {
   if (!is_measured(analysis)) return nothing_measured(options);
   switch (options.model) {
-    case ModelKind::kDefault: return optimize_by_default_model(pipeline, analysis, options);
-    case ModelKind::kPaper: return optimize_by_paper_model(pipeline, analysis, options);
+    case ModelKind::kDefault:
+      return optimize_by_default_model(pipeline, analysis, options);
+    case ModelKind::kPaper:
+      return optimize_by_paper_model(pipeline, analysis, options);
   }
   return {};
 }

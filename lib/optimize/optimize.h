@@ -21,7 +21,12 @@ struct Limits {
 };
 
 enum class Permission {
-  kFrozenOrder, kPyfuncCache, kUnfreeze, kReshuffle, kStatefulParallel, kNondeterministic,
+  kFrozenOrder,
+  kPyfuncCache,
+  kUnfreeze,
+  kReshuffle,
+  kStatefulParallel,
+  kNondeterministic,
 };
 std::string permission_word(Permission permission);  // "frozen-order", ...
 std::optional<Permission> permission_of(const std::string& word);
@@ -31,10 +36,10 @@ enum class ModelKind { kDefault, kPaper };
 struct OptimizeOptions {
   Limits limits;
   ModelKind model = ModelKind::kDefault;
-  bool allow_cache = true;                // --no-cache
-  bool strict_order = false;              // --strict-order
-  std::set<Permission> permissions;       // --allow
-  std::optional<double> epochs;           // --epochs; nullopt: steady state
+  bool allow_cache = true;           // --no-cache
+  bool strict_order = false;         // --strict-order
+  std::set<Permission> permissions;  // --allow
+  std::optional<double> epochs;      // --epochs; nullopt: steady state
   std::optional<double> target_rate_per_s;
 };
 
@@ -42,13 +47,13 @@ enum class PlanStatus { kOptimal, kNoChange, kInfeasible };
 
 struct Predicted {
   std::optional<double> as_traced_per_s;
-  double before_per_s = 0;       // stock TensorFlow, default options
+  double before_per_s = 0;  // stock TensorFlow, default options
   double first_epoch_per_s = 0;
   double after_per_s = 0;
   std::pair<double, double> range_per_s{0, 0};
   bool upper_bound = false;
-  std::string why;               // why a range or a bound, or what the number rests on
-  double speedup = 1;            // after / before
+  std::string why;     // why a range or a bound, or what the number rests on
+  double speedup = 1;  // after / before
   std::optional<double> cache_pays_after_epochs;
   std::optional<Bound> bound;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The resource model of the Plumber paper (MLSys 2022, section 4.3), exactly:
 //
-//   maximise  min_i theta_i R_i     subject to  sum theta_i <= cores,  theta_i <= 1 if i is sequential
+//   maximise    min_i theta_i R_i
+//   subject to  sum theta_i <= cores,  theta_i <= 1 if i is sequential
 //
 // R_i is the rate of node i on one core, in root elements per second. A node inside a parallel
 // interleave may use more than one core. Nodes that used no CPU limit nothing and are left out, and

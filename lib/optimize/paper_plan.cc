@@ -34,9 +34,14 @@ void add_parallelism(const Pipeline& pipeline, const LpResult& lp, Plan& plan) {
     if (!sets_calls(node)) continue;
     const auto calls = static_cast<std::int64_t>(std::max(1.0, std::ceil(theta.cores - 1e-9)));
     if (node.parallelism == calls) continue;
-    plan.edits.push_back(
-        {"", EditKind::kSetParallelism, node.name, "", calls,
-         fmt::format("the optimum gives it {} cores", format_number(theta.cores)), {}, ""});
+    plan.edits.push_back({"",
+                          EditKind::kSetParallelism,
+                          node.name,
+                          "",
+                          calls,
+                          fmt::format("the optimum gives it {} cores", format_number(theta.cores)),
+                          {},
+                          ""});
   }
 }
 
@@ -64,13 +69,18 @@ void add_prefetch(const Pipeline& pipeline, const Analysis& analysis,
   const NodeId root = last_node(pipeline);
   const bool there = pipeline[root].kind == Kind::kPrefetch;
   if (there && pipeline[root].buffer_size == elements) return;
-  plan.edits.push_back({"", there ? EditKind::kSetBuffer : EditKind::kInsertPrefetch,
-                        pipeline[root].name, "", elements,
+  plan.edits.push_back({"",
+                        there ? EditKind::kSetBuffer : EditKind::kInsertPrefetch,
+                        pipeline[root].name,
+                        "",
+                        elements,
                         "elements in progress that the bottleneck needs beyond those of the trace",
-                        {}, ""});
+                        {},
+                        ""});
 }
 
-void predict(const Analysis& analysis, const std::vector<PaperNode>& nodes, OptimizeResult& result) {
+void predict(const Analysis& analysis, const std::vector<PaperNode>& nodes,
+             OptimizeResult& result) {
   Predicted& predicted = result.predicted;
   predicted.as_traced_per_s = analysis.rate.observed_per_s;
   predicted.before_per_s = analysis.rate.observed_per_s.value_or(0);
@@ -82,15 +92,17 @@ void predict(const Analysis& analysis, const std::vector<PaperNode>& nodes, Opti
     predicted.speedup = predicted.after_per_s / predicted.before_per_s;
   }
   if (nodes.empty()) return;
-  Bound bound{result.lp.binding.front() == "cores" ? BoundKind::kCpu : BoundKind::kThread, {},
+  Bound bound{result.lp.binding.front() == "cores" ? BoundKind::kCpu : BoundKind::kThread,
+              {},
               predicted.after_per_s};
   std::vector<PaperNode> order = nodes;
   std::stable_sort(order.begin(), order.end(), [](const PaperNode& a, const PaperNode& b) {
     return a.rate_per_core_per_s < b.rate_per_core_per_s;
   });
   for (const PaperNode& node : order) {
-    const bool binds = bound.kind == BoundKind::kCpu ||
-                       (node.sequential && node.rate_per_core_per_s <= bound.bound_per_s * (1 + 1e-9));
+    const bool binds =
+        bound.kind == BoundKind::kCpu ||
+        (node.sequential && node.rate_per_core_per_s <= bound.bound_per_s * (1 + 1e-9));
     if (binds) bound.nodes.push_back(node.node);
   }
   predicted.bound = bound;
@@ -110,8 +122,7 @@ OptimizeResult optimize_by_paper_model(const Pipeline& pipeline, const Analysis&
   add_prefetch(pipeline, analysis, nodes, result.plan);
   if (!result.plan.edits.empty()) result.status = PlanStatus::kOptimal;
   predict(analysis, nodes, result);
-  const double richer =
-      paper_optimum(pipeline, nodes, options.limits.cores + 1).objective_per_s;
+  const double richer = paper_optimum(pipeline, nodes, options.limits.cores + 1).objective_per_s;
   result.more.core_gain_per_s = richer - result.lp.objective_per_s;
   result.memory = {options.limits.memory_bytes, analysis.memory.held_bytes, analysis.memory.items};
   if (options.target_rate_per_s && result.lp.objective_per_s < *options.target_rate_per_s) {

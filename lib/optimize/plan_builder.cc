@@ -42,8 +42,8 @@ class Builder {
   const NodeSetting& setting(NodeId id) const { return settled_.setting[id]; }
   const std::string& name(NodeId id) const { return problem_.node(id).name; }
 
-  Edit& add(EditKind kind, NodeId id, std::string to, EditValue value, std::string reason) {
-    plan_.edits.push_back({"", kind, name(id), std::move(to), value, std::move(reason), {}, ""});
+  Edit& add(EditKind kind, NodeId id, std::string reason, EditValue value = {}) {
+    plan_.edits.push_back({"", kind, name(id), "", value, std::move(reason), {}, ""});
     return plan_.edits.back();
   }
 
@@ -81,8 +81,10 @@ class Builder {
     EditValue value;
     if (parallel) value = calls;
     std::string reason = parallel ? why_calls(id, first_epoch) : why_sequential(id);
-    Edit& edit = add(change->edit, id, std::string(change->to), value, std::move(reason));
-    if (tells_gains_ && settled_.fixed_autotune[id] == 0) edit.gain_per_s = gain_per_s(id, first_epoch);
+    Edit& edit = add(change->edit, id, std::move(reason), value);
+    edit.to = change->to;
+    if (tells_gains_ && settled_.fixed_autotune[id] == 0)
+      edit.gain_per_s = gain_per_s(id, first_epoch);
   }
 
   std::string why_calls(NodeId id, bool first_epoch) const {
@@ -94,8 +96,9 @@ class Builder {
     }
     const std::string when = first_epoch ? " in the first epoch" : "";
     if (!problem_.node(id).inner.empty()) {
-      return fmt::format("{:.0f} data sets are read at a time{}, so that reading keeps up with the rest",
-                         calls, when);
+      return fmt::format(
+          "{:.0f} data sets are read at a time{}, so that reading keeps up with the rest", calls,
+          when);
     }
     return fmt::format(
         "{} of work a root element on {:.0f} call{} at a time{}; with {:.0f} in flight it is {}",
@@ -121,7 +124,7 @@ class Builder {
     if (node.cache.cache_class != CacheClass::kExact && !node.cache.reason.empty()) {
       reason += "; " + node.cache.reason;
     }
-    add(EditKind::kInsertCache, id, "", {}, std::move(reason)).gain_per_s = gain_of_cache(id);
+    add(EditKind::kInsertCache, id, std::move(reason)).gain_per_s = gain_of_cache(id);
   }
 
   double gain_of_cache(NodeId id) const {
@@ -134,10 +137,10 @@ class Builder {
     if (!setting(id).prefetch_above) return;
     const bool at_end = id == last_node(*problem_.pipeline);
     const std::int64_t size = at_end ? 2 : prefetch_size(problem_, id, now_.period_s);
-    const std::string reason =
-        at_end ? "the next element is made while the consumer works on this one"
-               : "what is above it and what is below it run on two threads";
-    Edit& edit = add(EditKind::kInsertPrefetch, id, "", size, reason);
+    const std::string reason = at_end
+                                   ? "the next element is made while the consumer works on this one"
+                                   : "what is above it and what is below it run on two threads";
+    Edit& edit = add(EditKind::kInsertPrefetch, id, reason, size);
     if (problem_.stock[id].prefetch_above) return;
     Setting without = settled_.setting;
     without[id].prefetch_above = false;
@@ -147,26 +150,36 @@ class Builder {
   void add_buffer(NodeId id) {
     if (settled_.buffers[id] == 0) return;
     const bool grows = problem_.node(id).buffer_size.value_or(0) < settled_.buffers[id];
-    add(EditKind::kSetBuffer, id, "", static_cast<std::int64_t>(settled_.buffers[id]),
+    add(EditKind::kSetBuffer, id,
         grows ? "one element in the consumer's hands, one ready, one in the making"
-              : "the program holds more than the memory it may use");
+              : "the program holds more than the memory it may use",
+        static_cast<std::int64_t>(settled_.buffers[id]));
   }
 
   void add_options() {
     if (!keeps_sequential_.empty()) {
-      plan_.edits.push_back({"", EditKind::kSetOptions, "", kMapParallelization, false,
+      plan_.edits.push_back({"",
+                             EditKind::kSetOptions,
+                             "",
+                             kMapParallelization,
+                             false,
                              name(keeps_sequential_.front()) +
                                  " is quicker on its consumer's thread; TensorFlow would undo that",
-                             {}, ""});
+                             {},
+                             ""});
     }
     const double traced = problem_.pipeline->machine.cores;
     if (problem_.machine.cores >= traced || traced <= 0) return;
     plan_.edits.push_back(
-        {"", EditKind::kSetOptions, "", kPoolSize,
+        {"",
+         EditKind::kSetOptions,
+         "",
+         kPoolSize,
          static_cast<std::int64_t>(std::max(1.0, problem_.machine.cores)),
          fmt::format("the plan may use {} of the machine's {} cores",
                      format_number(problem_.machine.cores), format_number(traced)),
-         {}, ""});
+         {},
+         ""});
   }
 
   const Problem& problem_;
@@ -187,10 +200,15 @@ void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
   for (const Node& node : pipeline.nodes) {
     const bool in_memory = node.op == "CacheDatasetV2" && node.cache_file.empty() && !node.outer;
     if (!in_memory) continue;
-    plan.edits.push_back({"", EditKind::kRehomeCache, node.name, "", {},
+    plan.edits.push_back({"",
+                          EditKind::kRehomeCache,
+                          node.name,
+                          "",
+                          {},
                           "its handle is a name: after a reload it could serve another data "
                           "set's elements",
-                          {}, ""});
+                          {},
+                          ""});
   }
   for (const std::string& path : pipeline.recorder_options) {
     plan.edits.push_back(

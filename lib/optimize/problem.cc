@@ -5,8 +5,13 @@ namespace plumber {
 
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine) {
-  Problem problem{&pipeline, &analysis, &options, machine, stock_setting(pipeline, machine),
-                  PerNode<std::vector<NodeId>>(pipeline.size()), {}};
+  Problem problem{&pipeline,
+                  &analysis,
+                  &options,
+                  machine,
+                  stock_setting(pipeline, machine),
+                  PerNode<std::vector<NodeId>>(pipeline.size()),
+                  {}};
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     problem.by_name.emplace(pipeline[id].name, id);

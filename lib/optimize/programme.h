@@ -43,8 +43,8 @@ struct ModeOption {
 };
 
 struct NodeOptions {
-  std::vector<ModeOption> modes;  // at least one
-  bool prefetch = false;          // one may be put above it
+  std::vector<ModeOption> modes;     // at least one
+  bool prefetch = false;             // one may be put above it
   bool prefetch_by_default = false;  // TensorFlow puts one there unless the node is a boundary
   double prefetch_above_s = 0, prefetch_below_s = 0;  // handing over, on either side
   double prefetch_bytes = 0;

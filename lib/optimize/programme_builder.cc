@@ -84,8 +84,8 @@ void ProgrammeBuilder::place_below(NodeId id) {
   }
   double inner_share = 0;
   for (const ModeOption& mode : options(id).modes) {
-    if (mode.inner_share > 0) inner_share = inner_share > 0 ? std::min(inner_share, mode.inner_share)
-                                                            : mode.inner_share;
+    if (mode.inner_share > 0)
+      inner_share = inner_share > 0 ? std::min(inner_share, mode.inner_share) : mode.inner_share;
   }
   for (const NodeId input : pipeline_[id].inputs) {
     place_[input] = below_[id];
@@ -140,8 +140,7 @@ void ProgrammeBuilder::at_most_column(const std::string& row_name, const Load& l
 
 // Of the many loads of nodes without a choice in one place only the largest matters, and those are
 // added at the end. Inside a parallel interleave several threads share the load.
-void ProgrammeBuilder::at_most_period(const std::string& row_name, const Load& load,
-                                      double share) {
+void ProgrammeBuilder::at_most_period(const std::string& row_name, const Load& load, double share) {
   if (load.empty()) return;
   if (load.columns.empty() && load.places.size() == 1 && load.constant == 0) {
     double& largest = largest_[load.places.begin()->first];

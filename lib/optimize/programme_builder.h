@@ -79,13 +79,14 @@ class ProgrammeBuilder {
   // A place is a stretch of the graph below the same caches that may be put in: active unless one
   // of them is. Place 0 has none above it.
   std::vector<std::vector<ColumnId>> places_{{}};
-  PerNode<int> place_;      // of a node as its consumer sees it
-  PerNode<int> below_;      // of the node and its inputs: under a cache that may stand above it
-  PerNode<double> share_;   // 1 / threads that run it beside each other: inside an interleave
+  PerNode<int> place_;     // of a node as its consumer sees it
+  PerNode<int> below_;     // of the node and its inputs: under a cache that may stand above it
+  PerNode<double> share_;  // 1 / threads that run it beside each other: inside an interleave
   PerNode<Load> loads_;
   std::map<int, double> largest_;  // of the loads without a choice, by place
   Load cpu_, disk_, python_, boundaries_;
-  Row memory_{"memory", {}, -kInfinity, 0};  // what is held more than by the first mode of each node
+  // What is held more than by the first mode of each node.
+  Row memory_{"memory", {}, -kInfinity, 0};
 };
 
 }  // namespace plumber

@@ -105,8 +105,8 @@ class InputOf {
     options.prefetch_by_default = problem_.stock[id].prefetch_above;
     options.prefetch_above_s = handover_above(id);
     options.prefetch_below_s = handover_below(id);
-    options.prefetch_bytes = prefetch_size(problem_, id, now_.period_s) *
-                             problem_.analysis->nodes[id].bytes_per_element;
+    options.prefetch_bytes =
+        prefetch_size(problem_, id, now_.period_s) * problem_.analysis->nodes[id].bytes_per_element;
     options.cache_bytes = choices.cache_bytes;
     options.served = problem_.stock[id].cached;
     const bool is_cache = problem_.node(id).kind == Kind::kCache;
@@ -205,7 +205,8 @@ int prefetch_size(const Problem& problem, NodeId id, double period_s) {
   if (id == last_node(*problem.pipeline) || !(period_s > 0)) return static_cast<int>(kLeast);
   const double rate = problem.cost(id).elements / period_s;
   const double bytes = std::max(1.0, problem.analysis->nodes[id].bytes_per_element);
-  const double wanted = std::max(std::ceil(kPause_s * rate), rate < kFastElements_per_s ? 2.0 : 64.0);
+  const double wanted =
+      std::max(std::ceil(kPause_s * rate), rate < kFastElements_per_s ? 2.0 : 64.0);
   return static_cast<int>(std::max(kLeast, std::min({wanted, 512.0, kMostBuffer_bytes / bytes})));
 }
 

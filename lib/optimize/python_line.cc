@@ -31,28 +31,49 @@ std::vector<std::string> interleave_arguments(const Node& node) {
 
 std::string method_of(const Node& node) {
   switch (node.kind) {
-    case Kind::kMap: return ".map";
-    case Kind::kFilter: return ".filter";
-    case Kind::kFlatMap: return ".flat_map";
-    case Kind::kInterleave: return ".interleave";
-    case Kind::kPrefetch: return ".prefetch";
+    case Kind::kMap:
+      return ".map";
+    case Kind::kFilter:
+      return ".filter";
+    case Kind::kFlatMap:
+      return ".flat_map";
+    case Kind::kInterleave:
+      return ".interleave";
+    case Kind::kPrefetch:
+      return ".prefetch";
     case Kind::kShuffle:
-    case Kind::kShuffleRepeat: return ".shuffle";
-    case Kind::kRepeat: return ".repeat";
-    case Kind::kTake: return ".take";
-    case Kind::kSkip: return ".skip";
-    case Kind::kShard: return ".shard";
-    case Kind::kBatch: return starts_with(node.op, "Padded") ? ".padded_batch" : ".batch";
-    case Kind::kMapBatch: return ".map";
-    case Kind::kZip: return "tf.data.Dataset.zip";
-    case Kind::kConcatenate: return ".concatenate";
-    case Kind::kCache: return ".cache";
-    case Kind::kUnbatch: return ".unbatch";
-    case Kind::kWindow: return ".window";
-    case Kind::kScan: return ".scan";
-    case Kind::kTakeWhile: return ".take_while";
-    case Kind::kGroup: return ".group_by_window";
-    default: break;
+    case Kind::kShuffleRepeat:
+      return ".shuffle";
+    case Kind::kRepeat:
+      return ".repeat";
+    case Kind::kTake:
+      return ".take";
+    case Kind::kSkip:
+      return ".skip";
+    case Kind::kShard:
+      return ".shard";
+    case Kind::kBatch:
+      return starts_with(node.op, "Padded") ? ".padded_batch" : ".batch";
+    case Kind::kMapBatch:
+      return ".map";
+    case Kind::kZip:
+      return "tf.data.Dataset.zip";
+    case Kind::kConcatenate:
+      return ".concatenate";
+    case Kind::kCache:
+      return ".cache";
+    case Kind::kUnbatch:
+      return ".unbatch";
+    case Kind::kWindow:
+      return ".window";
+    case Kind::kScan:
+      return ".scan";
+    case Kind::kTakeWhile:
+      return ".take_while";
+    case Kind::kGroup:
+      return ".group_by_window";
+    default:
+      break;
   }
   const std::size_t end = node.op.find("Dataset");
   return "tf.data." + (end == std::string::npos ? node.op : node.op.substr(0, end) + "Dataset");
@@ -63,16 +84,20 @@ std::string first_argument(const Node& node) {
   switch (node.kind) {
     case Kind::kPrefetch:
     case Kind::kShuffle:
-    case Kind::kShuffleRepeat: return number_or(node.buffer_size, "...");
+    case Kind::kShuffleRepeat:
+      return number_or(node.buffer_size, "...");
     case Kind::kRepeat:
       return node.count && *node.count >= 0 ? std::to_string(*node.count) : "";
     case Kind::kTake:
     case Kind::kSkip:
     case Kind::kBatch:
-    case Kind::kWindow: return number_or(node.count, "...");
+    case Kind::kWindow:
+      return number_or(node.count, "...");
     case Kind::kCache:
-    case Kind::kUnbatch: return "";
-    default: return "...";
+    case Kind::kUnbatch:
+      return "";
+    default:
+      return "...";
   }
 }
 
@@ -108,7 +133,8 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
     case EditKind::kConvert:
     case EditKind::kParallelInline:
       return python_call(pipeline, *id, "num_parallel_calls=" + integer_text(edit.value));
-    case EditKind::kSequential: return python_call(pipeline, *id);
+    case EditKind::kSequential:
+      return python_call(pipeline, *id);
     case EditKind::kSetBuffer:
       return fmt::format("{}({})", method_of(pipeline[*id]), integer_text(edit.value));
     case EditKind::kInsertPrefetch:
@@ -117,13 +143,16 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
       const std::string file = edit.to.empty() ? "" : "\"" + edit.to + "\"";
       return ".cache(" + file + ")" + position(pipeline, edit.node);
     }
-    default: return "";
+    default:
+      return "";
   }
 }
 
 }  // namespace
 
-std::string python_call(const Pipeline& pipeline, NodeId id) { return python_call(pipeline, id, ""); }
+std::string python_call(const Pipeline& pipeline, NodeId id) {
+  return python_call(pipeline, id, "");
+}
 
 std::string python_call(const Pipeline& pipeline, NodeId id, const std::string& argument) {
   const Node& node = pipeline[id];

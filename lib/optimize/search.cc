@@ -23,8 +23,8 @@ constexpr int kSmallNodes = 3000;
 constexpr double kSmallGap = 1e-6;
 constexpr int kLargeNodes = 12000;  // over the number of choices
 constexpr double kLargeGap = 0.005;
-/// With more choices than this the programme itself takes too long: its relaxation says nothing, and
-/// plans are only improved at their bottlenecks.
+/// With more choices than this the programme itself takes too long: its relaxation says nothing,
+/// and plans are only improved at their bottlenecks.
 constexpr std::size_t kMostForProgramme = 300;
 
 /// What a node with only its calls to choose needs at least as stock TensorFlow runs it.
@@ -32,8 +32,9 @@ double stock_calls_bound_s(const Problem& problem, NodeId id) {
   const NodeSetting& setting = problem.stock[id];
   const NodeCost& cost = problem.cost(id);
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-  const ParallelCall call = parallel_call(problem.analysis->costs.hand_off, work_s,
-                                          setting.parallelism, setting.mode == Mode::kParallelInline);
+  const ParallelCall call =
+      parallel_call(problem.analysis->costs.hand_off, work_s, setting.parallelism,
+                    setting.mode == Mode::kParallelInline);
   return (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, setting.parallelism);
 }
 
@@ -215,7 +216,8 @@ Setting setting_of(const Problem& problem, const Choices& choices, const Decisio
     setting[id].mode = mode.mode;
     setting[id].parallelism = mode.parallelism;
     const bool boundary = is_boundary(problem.node(id), mode) && !decision.cache;
-    setting[id].prefetch_above = (decision.prefetch || problem.stock[id].prefetch_above) && !boundary;
+    setting[id].prefetch_above =
+        (decision.prefetch || problem.stock[id].prefetch_above) && !boundary;
   }
   return setting;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best plan of the default model: the mixed-integer programme, solved again with the numbers of
 // its own plan (at most four rounds), every plan judged by ops/cost_model.h, the best ones tried
-// against their neighbours. Effort is counted in nodes of the search tree and plans judged, never in
-// time, and shrinks as programs grow: what is left open is reported as a gap. Order of preference: the period; within 2 % of it fewest edits; then
-// fewest threads; then least memory; then the first one found.
+// against their neighbours. Effort is counted in nodes of the search tree and plans judged, never
+// in time, and shrinks as programs grow: what is left open is reported as a gap. Order of
+// preference: the period; within 2 % of it fewest edits; then fewest threads; then least memory;
+// then the first one found.
 #pragma once
 
 #include <string>
@@ -15,10 +16,10 @@
 namespace plumber {
 
 struct SearchOptions {
-  double memory_bytes = 0;          // for calls in flight that may change, prefetches and caches
-  double period_s = 0;              // > 0: good enough, so that cheaper plans win
-  bool memory_first = false;        // then least memory before fewest edits
-  bool quick = false;               // one round: for questions of "what if"
+  double memory_bytes = 0;    // for calls in flight that may change, prefetches and caches
+  double period_s = 0;        // > 0: good enough, so that cheaper plans win
+  bool memory_first = false;  // then least memory before fewest edits
+  bool quick = false;         // one round: for questions of "what if"
 };
 
 /// A plan as decisions, judged.
@@ -35,9 +36,9 @@ struct SearchResult {
   Candidate best;
   Evaluation evaluation;
   double fastest_period_s = 0;  // of all plans seen; `best` is within the tolerance of it
-  double bound_period_s = 0;  // no plan of the last programme has a shorter period
-  bool proven = true;         // the programme was solved to its optimum
-  std::string program;        // CPLEX LP text of the first round
+  double bound_period_s = 0;    // no plan of the last programme has a shorter period
+  bool proven = true;           // the programme was solved to its optimum
+  std::string program;          // CPLEX LP text of the first round
 };
 
 constexpr double kTolerance = 0.02;  // periods this close count as the same

@@ -23,7 +23,8 @@ double service_s(const Problem& problem, NodeId id, const NodeSetting& setting) 
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
   const bool inline_body = setting.mode == Mode::kParallelInline;
   return cost.work_s +
-         cost.calls * parallel_call(problem.analysis->costs.hand_off, work_s, 2, inline_body).wall_s;
+         cost.calls *
+             parallel_call(problem.analysis->costs.hand_off, work_s, 2, inline_body).wall_s;
 }
 
 /// Fewest calls that keep the period; an interleave's depend on what it reads.
@@ -65,15 +66,16 @@ void set_calls(const Problem& problem, const Limited& limited, double& spare_byt
 
 bool autotuned(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
-  const bool by_rewrite = node.threading == Threading::kSynchronous &&
-                          runs_parallel(problem, id, problem.stock[id]);
+  const bool by_rewrite =
+      node.threading == Threading::kSynchronous && runs_parallel(problem, id, problem.stock[id]);
   return by_rewrite || node.parallelism == kAutotune;
 }
 
 /// What may still be chosen where the steady state runs nothing; adds the memory that those nodes
 /// hold as they are, because a search counts it again.
-Choices choices_below_caches(const Problem& problem, const Choices& choices,
-                             const Settled& settled, const Setting& first, double& memory_bytes) {
+Choices choices_below_caches(const Problem& problem, const Choices& choices, const Settled& settled,
+                             double& memory_bytes) {
+  const Setting first = unfilled(problem, settled.setting);
   const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
   Choices below = choices;
   for (std::size_t i = 0; i < active.size(); ++i) {
@@ -139,7 +141,7 @@ void settle_first_epoch(const Problem& problem, const Choices& choices, Settled&
   Problem first = problem;
   first.stock = unfilled(problem, settled.setting);
   double memory_bytes = std::max(0.0, settled.spare_bytes);
-  const Choices below = choices_below_caches(problem, choices, settled, first.stock, memory_bytes);
+  const Choices below = choices_below_caches(problem, choices, settled, memory_bytes);
   if (!any_choice(below)) return;
   const SearchResult found = search(first, below, {memory_bytes});
   const Settled more = settle(first, below, found.best.decisions, memory_bytes);
@@ -161,7 +163,8 @@ void fix_numbers(const Problem& problem, Settled& settled) {
   const PerNode<int> most = most_calls(problem);
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (problem.node(id).outer || settled.changes[id] != nullptr || !autotuned(problem, id)) continue;
+    if (problem.node(id).outer || settled.changes[id] != nullptr || !autotuned(problem, id))
+      continue;
     if (cores < 2) continue;  // AUTOTUNE's one call at a time is all there is
     const ModeChange* change = change_to(problem, id, settled.setting[id].mode);
     if (change == nullptr) continue;
@@ -175,8 +178,10 @@ void fix_numbers(const Problem& problem, Settled& settled) {
   }
   const NodeId last = last_node(*problem.pipeline);
   const double bytes = problem.analysis->nodes[last].bytes_per_element;
-  const bool single = problem.node(last).kind == Kind::kPrefetch && problem.node(last).buffer_size == 1;
-  if (single && settled.buffers[last] == 0 && settled.spare_bytes >= bytes) settled.buffers[last] = 2;
+  const bool single =
+      problem.node(last).kind == Kind::kPrefetch && problem.node(last).buffer_size == 1;
+  if (single && settled.buffers[last] == 0 && settled.spare_bytes >= bytes)
+    settled.buffers[last] = 2;
 }
 
 }  // namespace plumber

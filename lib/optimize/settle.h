@@ -12,12 +12,12 @@ namespace plumber {
 
 /// A plan with every number fixed.
 struct Settled {
-  Setting setting;                       // the steady state: caches filled
-  PerNode<const ModeChange*> changes;    // nullptr: the node runs as stock TensorFlow runs it
-  PerNode<char> fixed_autotune;          // its change only puts a number in place of AUTOTUNE
-  PerNode<int> buffers;                  // new size of a prefetch of the program; 0: as it is
-  bool any_edit = false;                 // besides numbers in place of AUTOTUNE
-  double spare_bytes = 0;                // of the memory
+  Setting setting;                     // the steady state: caches filled
+  PerNode<const ModeChange*> changes;  // nullptr: the node runs as stock TensorFlow runs it
+  PerNode<char> fixed_autotune;        // its change only puts a number in place of AUTOTUNE
+  PerNode<int> buffers;                // new size of a prefetch of the program; 0: as it is
+  bool any_edit = false;               // besides numbers in place of AUTOTUNE
+  double spare_bytes = 0;              // of the memory
 };
 
 Settled settle(const Problem& problem, const Choices& choices, const Decisions& decisions,
@@ -26,8 +26,8 @@ Settled settle(const Problem& problem, const Choices& choices, const Decisions& 
 /// Adds what the first epoch needs below caches, from a search of its own.
 void settle_first_epoch(const Problem& problem, const Choices& choices, Settled& settled);
 
-/// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on; and a
-/// prefetch of one element at the end gets two, one to hand out and one to fill.
+/// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on; and
+/// a prefetch of one element at the end gets two, one to hand out and one to fill.
 void fix_numbers(const Problem& problem, Settled& settled);
 
 }  // namespace plumber

@@ -20,13 +20,15 @@ OptimizeOptions within(double cores, double memory_bytes) {
 
 std::string fingerprint(const OptimizeResult& result) {
   std::string text = result.lp.program + std::to_string(result.predicted.after_per_s);
-  for (const Edit& edit : result.plan.edits) text += edit.id + edit.node + edit.reason + edit.python;
+  for (const Edit& edit : result.plan.edits)
+    text += edit.id + edit.node + edit.reason + edit.python;
   for (const Rejected& rejected : result.rejected) text += rejected.node + rejected.reason;
   for (const MemoryItem& item : result.memory.items) text += item.node + std::to_string(item.bytes);
   return text;
 }
 
-TEST_CASE("a plan is never worse than stock TensorFlow, fits the budget, and is the same every time") {
+TEST_CASE(
+    "a plan is never worse than stock TensorFlow, fits the budget, and is the same every time") {
   RandomPipelines random(23);
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);

@@ -87,7 +87,8 @@ class EverySetting {
     const bool map = node.kind == Kind::kMap && (node.function || random);
     if (!map) return ways;
     ways.push_back({Mode::kDispatched, 1});
-    for (int calls = 2; calls <= 2 * problem_.machine.cores && problem_.machine.cores >= 2; ++calls) {
+    for (int calls = 2; calls <= 2 * problem_.machine.cores && problem_.machine.cores >= 2;
+         ++calls) {
       ways.push_back({Mode::kParallel, static_cast<double>(calls)});
     }
     return ways;
@@ -176,7 +177,8 @@ TEST_CASE("no setting at all is more than a little faster than the plan") {
     options.limits.cores = std::min(options.limits.cores, 3.0);
     const Problem problem =
         make_problem(p.pipeline, p.analysis, options, {options.limits.cores, std::nullopt});
-    if (p.pipeline.size() > 5 || stock_memory_bytes(problem) > options.limits.memory_bytes) continue;
+    if (p.pipeline.size() > 5 || stock_memory_bytes(problem) > options.limits.memory_bytes)
+      continue;
     const double fastest_s = EverySetting(problem, options.limits.memory_bytes).fastest_s();
     const BestPlan plan = best_plan(problem);
     const double period_s = evaluate(problem, plan.settled.setting).period_s;

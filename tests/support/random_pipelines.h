@@ -42,7 +42,10 @@ class RandomPipelines {
   NodeNumbers numbers() {
     const double calls[] = {1, 16, 128};
     const double n = calls[random_() % 3];
-    return {.work_ms = ms(0.01, 20), .calls = n, .elements = n, .bytes = ms(10, 1e5),
+    return {.work_ms = ms(0.01, 20),
+            .calls = n,
+            .elements = n,
+            .bytes = ms(10, 1e5),
             .per_epoch = 1000};
   }
 

@@ -95,7 +95,9 @@ class SmallPipeline {
   }
 
   /// Lets a cache stand above the node.
-  void may_cache(NodeId id) { analysis.nodes[id].cache = {CacheClass::kExact, true, "", "", false}; }
+  void may_cache(NodeId id) {
+    analysis.nodes[id].cache = {CacheClass::kExact, true, "", "", false};
+  }
 
   void finish(NodeId root) {
     pipeline.root = root;

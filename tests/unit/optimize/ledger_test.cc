@@ -13,7 +13,8 @@ TEST_CASE("calls in flight of one node are what the whole ledger says they are")
   const NodeId files = p.source("TFRecordDataset", {.work_ms = 1});
   const NodeId map = p.map(files, "_decode", {.work_ms = 10, .calls = 16, .bytes = 5000});
   const NodeId filter = p.with_function(p.add("FilterDataset", {map}, {.bytes = 700}), "_keep");
-  const NodeId fused = p.with_function(p.add("MapAndBatchDataset", {filter}, {.bytes = 9000}), "_f");
+  const NodeId fused =
+      p.with_function(p.add("MapAndBatchDataset", {filter}, {.bytes = 9000}), "_f");
   p.pipeline[fused].count = 4;
   const NodeId batch = p.batch(fused, 16, {.bytes = 80'000});
   p.finish(batch);

@@ -62,11 +62,12 @@ TEST_CASE("the map that does the work gets the cores, nothing else changes") {
   CHECK(result.predicted.after_per_s > result.predicted.before_per_s);
   CHECK(result.plan.edits[0].gain_per_s ==
         Approx(result.predicted.after_per_s - result.predicted.before_per_s));
-  CHECK(reasons(result) ==
-        "insert_cache BatchDatasetV2/_2: not in this test\n"
-        "insert_cache ParallelMapDatasetV2/_1: not in this test\n"
-        "insert_cache TFRecordDataset/_0: not in this test\n"
-        "convert BatchDatasetV2/_2: it is not the bottleneck: 1 ms of work in a period of 10.5 ms\n");
+  CHECK(
+      reasons(result) ==
+      "insert_cache BatchDatasetV2/_2: not in this test\n"
+      "insert_cache ParallelMapDatasetV2/_1: not in this test\n"
+      "insert_cache TFRecordDataset/_0: not in this test\n"
+      "convert BatchDatasetV2/_2: it is not the bottleneck: 1 ms of work in a period of 10.5 ms\n");
   CHECK(result.lp.binding == std::vector<std::string>{"cores"});
 }
 
@@ -99,7 +100,8 @@ TEST_CASE("an exact part of the program is cached where that saves most") {
     CHECK(result.more.next_memory->bytes == Approx(3.5e8).epsilon(0.1));
     CHECK(result.more.next_memory->gain_per_s > 0);
     const std::string text = reasons(result);
-    CHECK(text.find("insert_cache BatchDatasetV2/_2: it would hold 568 MiB, and ") != std::string::npos);
+    CHECK(text.find("insert_cache BatchDatasetV2/_2: it would hold 568 MiB, and ") !=
+          std::string::npos);
   }
   SECTION("nothing with --no-cache") {
     OptimizeOptions options = within(2, 1e9);
@@ -117,14 +119,16 @@ TEST_CASE("an exact part of the program is cached where that saves most") {
     p.analysis.nodes[batch].cache.cache_class = CacheClass::kOrder;
     p.analysis.nodes[batch].cache.reason = "the order of the first epoch stays";
     const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 1e9));
-    CHECK(result.plan.edits[1].reason.find("the order of the first epoch stays") != std::string::npos);
+    CHECK(result.plan.edits[1].reason.find("the order of the first epoch stays") !=
+          std::string::npos);
     OptimizeOptions strict = within(2, 1e9);
     strict.strict_order = true;
     CHECK(optimize(p.pipeline, p.analysis, strict).plan.edits[1].node == "MapDataset/_1");
   }
   SECTION("what the rule forbids, with the permission that it names") {
     for (const NodeId id : {files, map, batch}) {
-      p.analysis.nodes[id].cache = {CacheClass::kContent, false, "it calls Python", "pyfunc-cache", true};
+      p.analysis.nodes[id].cache = {CacheClass::kContent, false, "it calls Python", "pyfunc-cache",
+                                    true};
     }
     OptimizeOptions options = within(2, 1e9);
     CHECK(optimize(p.pipeline, p.analysis, options).status == PlanStatus::kNoChange);

@@ -31,11 +31,9 @@ TEST_CASE("edits as lines of Python") {
   CHECK(line(EditKind::kInsertCache, "MapDataset/_2") == ".cache()  # after .map(_decode)");
   CHECK(line(EditKind::kInsertCache, "PaddedBatchDatasetV2/_3", {}, "/data/c") ==
         ".cache(\"/data/c\")  # after .padded_batch(32)");
-  CHECK(line(EditKind::kInsertPrefetch, "PrefetchDataset/_4", two) ==
-        ".prefetch(2)  # at the end");
+  CHECK(line(EditKind::kInsertPrefetch, "PrefetchDataset/_4", two) == ".prefetch(2)  # at the end");
   CHECK(line(EditKind::kSetBuffer, "PrefetchDataset/_4", two) == ".prefetch(2)");
-  CHECK(line(EditKind::kSetOptions, "", false, "deterministic") ==
-        "options.deterministic = False");
+  CHECK(line(EditKind::kSetOptions, "", false, "deterministic") == "options.deterministic = False");
   CHECK(line(EditKind::kSetOptions, "", {}, "autotune.enabled") == "");
   CHECK(line(EditKind::kSetParallelism, "no such node", two) == "");
 }
