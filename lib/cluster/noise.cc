@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace plumber {
 namespace {
 
 constexpr std::size_t kLooksPerSpan = 25;
+constexpr double kMostLooks = 1e6;
 constexpr double kSameLearningRate = 1e-3;
 
 // The series at equal distances, by straight lines between its points.
@@ -39,6 +42,12 @@ double mean_of(const std::vector<double>& values, std::size_t from, std::size_t 
 // Looks at one stretch of constant learning rate, which starts at step `from`.
 void judge(NoiseResult& result, const std::vector<NoisePoint>& stretch, double from) {
   const double distance = result.options.span_steps / kLooksPerSpan;
+  if ((stretch.back().step - from) / distance > kMostLooks) {
+    throw Error(ErrorKind::kInput, "",
+                fmt::format("{:.4g} steps are too many to compare spans of {:.4g}",
+                            stretch.back().step - from, result.options.span_steps),
+                "give a longer --span");
+  }
   const std::vector<double> values = resampled(stretch, from, distance);
   result.stable = false;
   result.stable_at_step.reset();

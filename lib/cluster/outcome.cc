@@ -119,6 +119,7 @@ OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
     return {std::nullopt, no_price(machine, spotless ? std::nullopt : machine_bytes, spotless)};
   }
   add_cost(around, *price, outcome);
+  if (!std::isfinite(outcome.cost_usd)) return {std::nullopt, "takes for ever"};
   return {outcome, ""};
 }
 

@@ -11,6 +11,7 @@ namespace plumber {
 namespace {
 
 constexpr double kRounding = 0.01;
+constexpr double kSmallest = 1e-9, kLargest = 1e12;
 
 [[noreturn]] void refuse(const TableRow& row, const std::string& message,
                          const std::string& hint = "") {
@@ -23,6 +24,16 @@ std::optional<double> not_negative(const TableRow& row, const std::string& colum
     refuse(row, fmt::format("column '{}': {} is negative", column, *number));
   }
   return number;
+}
+
+// Nothing that trains lies outside; what does would drown every other number.
+void check_magnitudes(const TrainingRun& run, const TableRow& row) {
+  for (const auto& value : {std::optional(run.workers), std::optional(run.global_batch),
+                            run.iteration_s, run.compute_s, run.epochs}) {
+    if (value && (*value < kSmallest || *value > kLargest)) {
+      refuse(row, fmt::format("{:.4g} is beyond all measure", *value));
+    }
+  }
 }
 
 // Two of iteration, compute and synchronisation give the third.
@@ -68,6 +79,7 @@ TrainingRun run_of(const TableRow& row) {
   run.restarts = not_negative(row, "restarts");
   run.machine = text_in(row, "machine").value_or("");
   if (run.nodes && *run.nodes > run.workers) refuse(row, "more nodes than workers");
+  check_magnitudes(run, row);
   complete_times(run, row);
   take_noise(run, row);
   return run;

@@ -46,7 +46,9 @@ Json parsed(std::string_view text, const std::string& name) {
     if (std::find(kMembers.begin(), kMembers.end(), key) != kMembers.end()) continue;
     refuse(name, "unknown member '" + key + "'", did_you_mean(key, kMembers));
   }
-  if (state.value("schema_version", 1) != 1) refuse(name, "the schema_version is not 1");
+  if (state.contains("schema_version") && state["schema_version"] != 1) {
+    refuse(name, "the schema_version is not 1");
+  }
   if (!state.contains("runs")) state["runs"] = Json::array();
   if (!state["runs"].is_array()) refuse(name, "'runs' is not an array");
   return state;

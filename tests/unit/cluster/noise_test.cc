@@ -147,3 +147,8 @@ TEST_CASE("What cannot be measured is refused with its reason") {
         "plumber: error: norms.csv: no step has both the workers' norms and the aggregated one\n"
         "hint: give the logs of the workers and of their chief together");
 }
+
+TEST_CASE("A log whose steps jump beyond all spans is refused, not walked") {
+  const auto steps = read_norms({{"norms.csv", kHeader + "1,4,12.5,8\n1e12,4,12.5,8\n"}});
+  CHECK_THROWS_WITH(noise_series(steps), "1e+12 steps are too many to compare spans of 500");
+}
