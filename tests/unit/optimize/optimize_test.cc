@@ -216,6 +216,45 @@ TEST_CASE("a target rate takes the fewest cores, then the least memory") {
   CHECK(infeasible.warnings.back().find("out of reach") != std::string::npos);
 }
 
+TEST_CASE("the paper's model: ceil(theta) calls and a prefetch of ceil(N* - N)") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 10});
+  const NodeId map = p.parallel_map(files, "_parse", 2, {.work_ms = 400});
+  const NodeId batch = p.batch(map, 16, {.work_ms = 20});
+  p.finish(batch);
+  p.analysis.nodes[map].parallelism = 2;
+  p.analysis.rate.observed_per_s = 4;
+  p.analysis.elapsed_s = 100;  // 400 root elements, 1.2 of them in progress on average
+  for (const NodeId id : {files, map, batch}) {
+    p.analysis.nodes[id].elements = 400;
+    p.analysis.nodes[id].service_s = 0.1;
+  }
+  OptimizeOptions options = within(8, 8e9);
+  options.model = ModelKind::kPaper;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  CHECK(result.lp.objective_per_s == Approx(8 / 0.43));
+  // N* = 0.43 s * 5/s = 2.15, N = 120 s / 100 s.
+  CHECK(story(result) ==
+        "E1 set_parallelism ParallelMapDatasetV2/_1 - 8 | .map(_parse, num_parallel_calls=8)\n"
+        "E2 insert_prefetch BatchDatasetV2/_2 - 1 | .prefetch(1)  # at the end\n");
+  CHECK(result.predicted.upper_bound);
+  CHECK(result.more.core_gain_per_s == Approx(1 / 0.43));
+}
+
+TEST_CASE("a rate is a number only where the model was tested") {
+  SmallPipeline p = training();
+  const auto promised = [&] { return optimize(p.pipeline, p.analysis, within(2, 8e9)).predicted; };
+  const Predicted usual = promised();
+  CHECK_FALSE(usual.upper_bound);
+  CHECK(usual.range_per_s.first == Approx(0.75 * usual.after_per_s));
+  CHECK(usual.why == "times of the trace, hand-offs as on a machine that was measured before");
+  p.pipeline[NodeId{1}].function->facts.sharding = {"Transpose"};
+  const Predicted sharding = promised();
+  CHECK(sharding.upper_bound);
+  CHECK(sharding.range_per_s.second == sharding.after_per_s);
+  CHECK(sharding.why == "Transpose in ParallelMapDatasetV2/_1 takes threads of its own");
+}
+
 TEST_CASE("without counters nothing is planned") {
   SmallPipeline p = training();
   for (NodeCost& cost : p.analysis.costs.nodes) cost = {};
