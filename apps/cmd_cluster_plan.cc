@@ -18,6 +18,8 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
+constexpr double kMostWorkers = 100000;  // that are tried one by one
+
 struct Options {
   std::string model_path, prices_path, trace_path, samples_per_element;
   std::string workers, batch, price, objective = "time", machines, fixed_default, replicates;
@@ -95,6 +97,10 @@ std::vector<double> batches_of(const Options& options, const Model& model) {
 std::vector<double> workers_of(const Options& options, const Model& model) {
   if (!options.workers.empty()) return parse_counts(options.workers, "--workers");
   std::vector<double> workers;
+  if (model.valid.workers.second - model.valid.workers.first > kMostWorkers) {
+    throw Error(ErrorKind::kUsage, "--workers", "the runs' range is too wide to try each number",
+                "give --workers 8..2048:8");
+  }
   for (double k = model.valid.workers.first; k <= model.valid.workers.second; ++k) {
     workers.push_back(k);
   }

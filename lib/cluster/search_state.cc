@@ -56,8 +56,8 @@ Json parsed(std::string_view text, const std::string& name) {
 
 std::optional<double> number(const Json& state, const std::string& key, const std::string& name) {
   if (!state.contains(key) || state[key].is_null()) return std::nullopt;
-  if (!state[key].is_number() || state[key].get<double>() < 0) {
-    refuse(name, "'" + key + "' is not a number from 0 on");
+  if (!state[key].is_number() || state[key].get<double>() < 0 || state[key].get<double>() > 1e12) {
+    refuse(name, "'" + key + "' is not a number from 0 to 1e12");
   }
   return state[key].get<double>();
 }
@@ -66,7 +66,7 @@ std::vector<double> counts(const Json& state, const std::string& key, const std:
   std::vector<double> values;
   const bool array = state.contains(key) && state[key].is_array();
   for (const Json& value : array ? state[key] : Json::array()) {
-    if (!value.is_number() || value.get<double>() <= 0) {
+    if (!value.is_number() || value.get<double>() <= 0 || value.get<double>() > 1e12) {
       refuse(name, "'" + key + "' holds what is not a number above 0");
     }
     values.push_back(value.get<double>());
