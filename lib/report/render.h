@@ -25,7 +25,8 @@ std::string render_text(const Report& report, const TextStyle& style);
 /// NaN.
 std::string render_json(const Report& report);
 
-/// The table of the section `csv_section`, one column a key; quoted as in RFC 4180, lines end in \n.
+/// The table of the section `csv_section`, one column a key; quoted as in RFC 4180, lines end in
+/// \n.
 std::string render_csv(const Report& report);
 
 /// The graph, for Graphviz.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cassert>
+
 #include "report/render.h"
 #include "report/value_text.h"
 
@@ -39,6 +41,7 @@ std::string csv_of(const Table& table) {
   }
   std::string text = header + "\n";
   for (const ReportRow& row : table.rows) {
+    assert(row.cells.size() == table.columns.size());
     bool first = true;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].key.empty()) continue;

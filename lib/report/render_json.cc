@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cassert>
 #include <nlohmann/json.hpp>
 
 #include "report/render.h"
@@ -37,6 +38,7 @@ Json& at_path(Json& root, const std::string& path) {
 Json json_of(const Table& table) {
   Json rows = Json::array();
   for (const ReportRow& row : table.rows) {
+    assert(row.cells.size() == table.columns.size());
     Json object = Json::object();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].key.empty()) continue;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "report/render.h"
 #include "report/value_text.h"
@@ -44,6 +45,7 @@ Grid grid_of(const Table& table, const std::vector<const ReportRow*>& rows) {
   }
   grid.lines.push_back(titles);
   for (const ReportRow* row : rows) {
+    assert(row->cells.size() == table.columns.size());
     std::vector<std::string> line;
     for (const std::size_t i : grid.columns) {
       const std::string text = readable(row->cells[i], table.columns[i].unit);

@@ -77,61 +77,65 @@ Value number_of(const std::optional<std::int64_t>& value) {
   return value ? Value(static_cast<double>(*value)) : Value();
 }
 
+std::vector<ReportColumn> node_columns() {
+  return {{"name", "", Unit::kNone},
+          {"", "node", Unit::kNone, true},
+          {"op", "", Unit::kNone},
+          {"function", "function", Unit::kNone, true},
+          {"inputs", "", Unit::kNone},
+          {"inner", "", Unit::kNone},
+          {"", "settings", Unit::kNone, true},
+          {"parallelism", "", Unit::kNone},
+          {"buffer_size", "", Unit::kNone},
+          {"count", "", Unit::kNone},
+          {"cycle_length", "", Unit::kNone},
+          {"block_length", "", Unit::kNone},
+          {"deterministic", "", Unit::kNone},
+          {"traced_parallelism", "", Unit::kNone},
+          {"traced_buffer_size", "", Unit::kNone},
+          {"aligned", "", Unit::kNone},
+          {"elements", "elements", Unit::kCount},
+          {"service_s", "time", Unit::kSeconds},
+          {"cpu_s", "", Unit::kSeconds},
+          {"bytes_produced", "bytes", Unit::kBytes},
+          {"disk_bytes", "", Unit::kBytes}};
+}
+
+ReportRow node_row(const Pipeline& pipeline, const Place& place) {
+  const Node& node = pipeline[place.node];
+  const bool has_counters = !pipeline.dumps.empty() && node.aligned;
+  const Counters counters = has_counters ? pipeline.dumps.back().counters[place.node] : Counters{};
+  const auto counted = [&](double value) { return has_counters ? Value(value) : Value(); };
+  const bool opstats = pipeline.dialect == Dialect::kOpstats;
+  const bool named = node.function && !node.function->source_name.empty();
+  return {{node.name,
+           std::string(2 * place.depth, ' ') + short_name(node),
+           node.op,
+           named ? Value(node.function->source_name) : Value(),
+           names_of(pipeline, node.inputs),
+           names_of(pipeline, node.inner),
+           settings_of(node),
+           number_of(node.parallelism),
+           number_of(node.buffer_size),
+           number_of(node.count),
+           number_of(node.cycle_length),
+           number_of(node.block_length),
+           node.deterministic,
+           value_of(node.traced_parallelism),
+           value_of(node.traced_buffer_size),
+           node.aligned,
+           counted(counters.elements),
+           counted(counters.service_s),
+           opstats ? counted(counters.cpu_s) : Value(),
+           counted(counters.bytes_produced),
+           opstats ? counted(counters.disk_bytes) : Value()},
+          false};
+}
+
 Section nodes_section(const Pipeline& pipeline) {
   Table table;
-  table.columns = {{"name", "", Unit::kNone},
-                   {"", "node", Unit::kNone, true},
-                   {"op", "", Unit::kNone},
-                   {"function", "function", Unit::kNone, true},
-                   {"inputs", "", Unit::kNone},
-                   {"inner", "", Unit::kNone},
-                   {"", "settings", Unit::kNone, true},
-                   {"parallelism", "", Unit::kNone},
-                   {"buffer_size", "", Unit::kNone},
-                   {"count", "", Unit::kNone},
-                   {"cycle_length", "", Unit::kNone},
-                   {"block_length", "", Unit::kNone},
-                   {"deterministic", "", Unit::kNone},
-                   {"traced_parallelism", "", Unit::kNone},
-                   {"traced_buffer_size", "", Unit::kNone},
-                   {"aligned", "", Unit::kNone},
-                   {"elements", "elements", Unit::kCount},
-                   {"service_s", "time", Unit::kSeconds},
-                   {"cpu_s", "", Unit::kSeconds},
-                   {"bytes_produced", "bytes", Unit::kBytes},
-                   {"disk_bytes", "", Unit::kBytes}};
-  const PipelineDump* last = pipeline.dumps.empty() ? nullptr : &pipeline.dumps.back();
-  for (const Place& place : tree_of(pipeline)) {
-    const Node& node = pipeline[place.node];
-    const Counters counters = last ? last->counters[place.node] : Counters{};
-    const auto counted = [&](double value) {
-      return last && node.aligned ? Value(value) : Value();
-    };
-    const bool opstats = pipeline.dialect == Dialect::kOpstats;
-    const bool named = node.function && !node.function->source_name.empty();
-    table.rows.push_back({{node.name,
-                           std::string(2 * place.depth, ' ') + short_name(node),
-                           node.op,
-                           named ? Value(node.function->source_name) : Value(),
-                           names_of(pipeline, node.inputs),
-                           names_of(pipeline, node.inner),
-                           settings_of(node),
-                           number_of(node.parallelism),
-                           number_of(node.buffer_size),
-                           number_of(node.count),
-                           number_of(node.cycle_length),
-                           number_of(node.block_length),
-                           node.deterministic,
-                           value_of(node.traced_parallelism),
-                           value_of(node.traced_buffer_size),
-                           node.aligned,
-                           counted(counters.elements),
-                           counted(counters.service_s),
-                           opstats ? counted(counters.cpu_s) : Value(),
-                           counted(counters.bytes_produced),
-                           opstats ? counted(counters.disk_bytes) : Value()},
-                          false});
-  }
+  table.columns = node_columns();
+  for (const Place& place : tree_of(pipeline)) table.rows.push_back(node_row(pipeline, place));
   return {"nodes", "Program, consumer first (counters of the whole trace)", table};
 }
 
