@@ -62,9 +62,11 @@ def check_text(path, text):
 
 
 def check_format(files):
-    done = subprocess.run([find_program(FORMAT), "--dry-run", "-Werror", *files], cwd=ROOT,
+    program = find_program(FORMAT)
+    done = subprocess.run([program, "--dry-run", "-Werror", *files], cwd=ROOT,
                           capture_output=True, text=True, check=False)
-    return [line for line in done.stderr.splitlines() if ": error:" in line]
+    names = {line.split(":")[0] for line in done.stderr.splitlines() if ": error:" in line}
+    return [f"{name}: not as clang-format has it: {program} -i {name}" for name in sorted(names)]
 
 
 def texts_of(file):

@@ -38,7 +38,8 @@ bool knows_think_time(const Pipeline& p, const AnalysisOptions& options) {
 }
 
 void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis& a) {
-  if (!a.rate.observed_per_s || *a.rate.observed_per_s <= 0 || !knows_think_time(p, options)) return;
+  if (!a.rate.observed_per_s || *a.rate.observed_per_s <= 0 || !knows_think_time(p, options))
+    return;
   const double period_s = 1 / *a.rate.observed_per_s;
   const double think_s = a.costs.think_time_s;
   const double wait = std::clamp(1 - think_s / period_s, 0.0, 1.0);
@@ -127,13 +128,16 @@ void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
     add("the trace has no counters: only the program can be judged, not its speed");
     return;
   }
-  if (w.elapsed_s <= 0) add("no time passed in the trace: rates per second and busy cores are unknown");
-  if (w.root_elements <= 0) add("the consumer got no element: demands per root element are unknown");
+  if (w.elapsed_s <= 0)
+    add("no time passed in the trace: rates per second and busy cores are unknown");
+  if (w.root_elements <= 0)
+    add("the consumer got no element: demands per root element are unknown");
   for (const Node& node : p.nodes)
     if (node.parallelism == kAutotune && !node.traced_parallelism && p.dialect == Dialect::kOpstats)
       add(fmt::format("{}: AUTOTUNE had not chosen its parallelism (-1)", node.name));
   double cpu_s = 0;
-  for (const Counters& c : w.steady) cpu_s += p.dialect == Dialect::kOpstats ? c.cpu_s : c.service_s;
+  for (const Counters& c : w.steady)
+    cpu_s += p.dialect == Dialect::kOpstats ? c.cpu_s : c.service_s;
   if (cpu_s <= 0) add("no node used any CPU time: nothing limits the rate");
   for (auto& law : broken_laws(p, w, a)) add(std::move(law));
 }
@@ -150,7 +154,8 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   if (window.elapsed_s > 0) a.rate.observed_per_s = window.root_elements / window.elapsed_s;
   a.rate.ci95_per_s = window.ci95_per_s;
 
-  // Demands: what each node asks for one root element. From here on counters are not looked at again.
+  // Demands: what each node asks for one root element. From here on counters are not looked at
+  // again.
   const VisitRatios ratios = settled_ratios(pipeline, window);
   const PerNode<bool> filled = filled_caches(pipeline, window);
   Demands d = demands(pipeline, window, ratios, filled);

@@ -24,20 +24,20 @@ enum class CacheClass { kExact, kOrder, kContent };
 
 struct CacheVerdict {
   CacheClass cache_class = CacheClass::kExact;
-  bool legal = false;         // by default, without any --allow
-  std::string reason;         // why not, or what it costs
-  std::string allow;          // the permission that would make it legal; empty: none
-  bool python_only = false;   // content only by Python functions
+  bool legal = false;        // by default, without any --allow
+  std::string reason;        // why not, or what it costs
+  std::string allow;         // the permission that would make it legal; empty: none
+  bool python_only = false;  // content only by Python functions
 };
 
 struct NodeAnalysis {
-  double elements = 0;      // C_i, what polling lost put back
-  double visit_ratio = 0;   // V_i
+  double elements = 0;     // C_i, what polling lost put back
+  double visit_ratio = 0;  // V_i
   bool visit_structural = false;
-  double calls = 0;         // N_i per root element
-  double service_s = 0;     // s_i per element
-  std::optional<double> cpu_s_per_element;  // d_i; unknown for sources of the model dialect
-  double demand_s = 0;                      // D_i = V_i d_i (s_i where d_i is unknown)
+  double calls = 0;                           // N_i per root element
+  double service_s = 0;                       // s_i per element
+  std::optional<double> cpu_s_per_element;    // d_i; unknown for sources of the model dialect
+  double demand_s = 0;                        // D_i = V_i d_i (s_i where d_i is unknown)
   std::optional<double> rate_per_core_per_s;  // 1 / D_i; nullopt: no CPU used, unlimited
   double busy_cores = 0;                      // U_i
   std::optional<double> parallelism;          // calls in flight; nullopt: unresolved AUTOTUNE

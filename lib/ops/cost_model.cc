@@ -24,7 +24,7 @@ bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
 // Sums of one thread per root element.
 struct Segment {
   double work_s = 0;
-  double calls = 0;        // dispatched ones
+  double calls = 0;  // dispatched ones
   double dispatch_s = 0;
   double handover_s = 0;   // pops and pushes at its ends
   double parallelism = 1;  // threads that share it: readers of a parallel interleave
@@ -35,9 +35,15 @@ struct Segment {
 class Evaluator {
  public:
   Evaluator(const Pipeline& p, const Costs& costs, const Setting& setting, const Machine& machine)
-      : p_(p), costs_(costs), setting_(setting), machine_(machine), h_(costs.hand_off),
-        active_(active_nodes(p, setting)), above_(p.size(), 0),
-        below_(p.size(), 0), above_prefetch_(p.size(), 0) {
+      : p_(p),
+        costs_(costs),
+        setting_(setting),
+        machine_(machine),
+        h_(costs.hand_off),
+        active_(active_nodes(p, setting)),
+        above_(p.size(), 0),
+        below_(p.size(), 0),
+        above_prefetch_(p.size(), 0) {
     result_.segment = PerNode<int>(p.size(), 0);
   }
 
@@ -70,7 +76,8 @@ class Evaluator {
     for (std::size_t i = p_.size(); i-- > 0;) {
       const NodeId n = id(i);
       int segment = above_[n];
-      if (setting_[n].prefetch_above && active_[n]) segment = new_segment(segments_[at(segment)].parallelism);
+      if (setting_[n].prefetch_above && active_[n])
+        segment = new_segment(segments_[at(segment)].parallelism);
       above_prefetch_[n] = above_[n];
       above_[n] = segment;
       const bool interleave = is_parallel_interleave(p_[n], setting_[n]);
@@ -78,7 +85,8 @@ class Evaluator {
         segment = new_segment(segments_[at(segment)].parallelism);
       below_[n] = segment;
       for (const NodeId input : p_[n].inputs) above_[input] = segment;
-      const int inner = interleave && active_[n] && !p_[n].inner.empty() ? new_segment(readers(n)) : segment;
+      const int inner =
+          interleave && active_[n] && !p_[n].inner.empty() ? new_segment(readers(n)) : segment;
       for (const NodeId root : p_[n].inner) above_[root] = inner;
       result_.segment[n] = segment;
     }
@@ -123,7 +131,9 @@ class Evaluator {
     }
   }
 
-  bool served_from_cache(NodeId n) const { return setting_[n].cached && p_[n].kind != Kind::kCache; }
+  bool served_from_cache(NodeId n) const {
+    return setting_[n].cached && p_[n].kind != Kind::kCache;
+  }
 
   void add_dispatch() {
     for (std::size_t i = 0; i < p_.size(); ++i) {
@@ -167,7 +177,8 @@ class Evaluator {
       const NodeId n = id(i);
       if (!active_[n]) continue;
       if (setting_[n].prefetch_above) hand_over(n, above_[n], above_prefetch_[n]);
-      if (is_boundary(p_[n], setting_[n]) && !served_from_cache(n)) hand_over(n, below_[n], above_[n]);
+      if (is_boundary(p_[n], setting_[n]) && !served_from_cache(n))
+        hand_over(n, below_[n], above_[n]);
       if (is_parallel_interleave(p_[n], setting_[n]) && !served_from_cache(n))
         for (const NodeId root : p_[n].inner) hand_over(root, above_[root], below_[n]);
     }
@@ -206,7 +217,8 @@ class Evaluator {
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const NodeId n = id(i);
       const NodeSetting& s = setting_[n];
-      if (!active_[n] || served_from_cache(n) || !is_parallel(s.mode) || is_parallel_interleave(p_[n], s))
+      if (!active_[n] || served_from_cache(n) || !is_parallel(s.mode) ||
+          is_parallel_interleave(p_[n], s))
         continue;
       const NodeCost& cost = costs_.nodes[n];
       const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
@@ -230,7 +242,8 @@ class Evaluator {
     if (most_handed_over_ <= 0 || machine_.cores <= 0) return;
     std::map<NodeId, double> shares;
     for (std::size_t i = 0; i < p_.size(); ++i)
-      if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0) shares[id(i)] = costs_.nodes[id(i)].cpu_s;
+      if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0)
+        shares[id(i)] = costs_.nodes[id(i)].cpu_s;
     const double ideal_s = cpu_s_ / machine_.cores;
     const bool small = ideal_s < kSmallWork_s * most_handed_over_;
     const double usable = !costs_.hand_off_known ? 1 : small ? kUsableSmall : kUsableLarge;
@@ -266,9 +279,8 @@ class Evaluator {
   }
 
   void finish() {
-    std::stable_sort(result_.bounds.begin(), result_.bounds.end(), [](const Bound& a, const Bound& b) {
-      return a.bound_per_s < b.bound_per_s;
-    });
+    std::stable_sort(result_.bounds.begin(), result_.bounds.end(),
+                     [](const Bound& a, const Bound& b) { return a.bound_per_s < b.bound_per_s; });
   }
 
   const Pipeline& p_;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts the period of a pipeline under a setting of its knobs (design §3: thread segments, hand-off).
+// Predicts the period of a pipeline under a setting of its knobs (design §3: thread segments,
+// hand-off).
 //
-// A chain of synchronous ops runs on one thread; an async boundary (prefetch, parallel map, parallel
-// interleave, ...) starts another. Per root element, in seconds:
+// A chain of synchronous ops runs on one thread; an async boundary (prefetch, parallel map,
+// parallel interleave, ...) starts another. Per root element, in seconds:
 //   segment thread:   a_i = sum of its nodes' work + n_i W (dispatched calls) + hand-overs C e
 //   parallel node:    (b_i + n_i wp) / p
 //   parallel interleave: inner segment / min(p, cycle_length, files)
 //   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists
 //   disk, Python lock, consumer's think time Z in the root segment
-// The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C with
-// the work an element on the slower side; constants come from the calibration, else built-in ones.
+// The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C
+// with the work an element on the slower side; constants come from the calibration, else built-in
+// ones.
 #pragma once
 
 #include <optional>
@@ -29,12 +31,12 @@ struct HandOff {
   double p1 = 48e-6;                           // parallel map with p = 1, wall a call
   double wp = 58e-6, wp_inline = 46e-6;        // parallel map with p >= 2
   double hp = 45e-6, hp_inline = 33e-6;
-  double runner = 8e-6;                        // a parallel op's runner thread, a call
-  double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;   // hand-over of one element through a buffer
-  double cache_read = 1.5e-6;                  // one element out of a filled memory cache
-  double scale_w = 1, scale_h = 1;             // fitted to the trace (hand_off_fit.h)
-  bool scale_clamped = false;                  // the fit wanted more than its range
-  bool calibrated = false;                     // the constants are this machine's
+  double runner = 8e-6;                       // a parallel op's runner thread, a call
+  double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;  // hand-over of one element through a buffer
+  double cache_read = 1.5e-6;                 // one element out of a filled memory cache
+  double scale_w = 1, scale_h = 1;            // fitted to the trace (hand_off_fit.h)
+  bool scale_clamped = false;                 // the fit wanted more than its range
+  bool calibrated = false;                    // the constants are this machine's
 };
 
 enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline };
@@ -62,7 +64,7 @@ struct Costs {
 struct NodeSetting {
   Mode mode = Mode::kNone;
   double parallelism = 1;
-  bool prefetch_above = false;   // one more prefetch inserted above it
+  bool prefetch_above = false;  // one more prefetch inserted above it
   // A filled memory cache: of a cache node of the program its own (all below it costs nothing), of
   // any other node one inserted above it (it and all below cost nothing, reading the cache does).
   bool cached = false;
@@ -86,11 +88,11 @@ struct Bound {
 
 struct Evaluation {
   double period_s = 0;
-  std::vector<Bound> bounds;        // ascending; the first is the bottleneck
-  PerNode<int> segment;             // segment number of each node, consumer's is 0
-  double dispatch_s = 0;            // hand-off latency in the binding segment
-  double clamped_work_s = 0;        // work in the binding bound that was too small to measure
-  double cpu_s = 0;                 // CPU per root element
+  std::vector<Bound> bounds;  // ascending; the first is the bottleneck
+  PerNode<int> segment;       // segment number of each node, consumer's is 0
+  double dispatch_s = 0;      // hand-off latency in the binding segment
+  double clamped_work_s = 0;  // work in the binding bound that was too small to measure
+  double cpu_s = 0;           // CPU per root element
 };
 
 /// True if the node hands its elements over to another thread under this setting.
@@ -102,8 +104,8 @@ PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting);
 /// The program as traced: modes and parallelism as they ran; caches filled.
 Setting traced_setting(const Pipeline& pipeline);
 
-/// What stock TensorFlow makes of the program by default: map_parallelization, map_and_batch_fusion,
-/// inject_prefetch and AUTOTUNE'd parallelism at the core count.
+/// What stock TensorFlow makes of the program by default: map_parallelization,
+/// map_and_batch_fusion, inject_prefetch and AUTOTUNE'd parallelism at the core count.
 Setting stock_setting(const Pipeline& pipeline, const Machine& machine);
 
 Evaluation evaluate(const Pipeline& pipeline, const Costs& costs, const Setting& setting,

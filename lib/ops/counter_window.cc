@@ -40,7 +40,8 @@ double student_t95(std::size_t n) {
   return n - 2 < kTable.size() ? kTable[n - 2] : 1.96 + 2.4 / static_cast<double>(n - 1);
 }
 
-std::optional<std::pair<double, double>> rate_interval(const std::vector<const PipelineDump*>& dumps) {
+std::optional<std::pair<double, double>> rate_interval(
+    const std::vector<const PipelineDump*>& dumps) {
   if (dumps.size() < 3) return std::nullopt;
   std::vector<double> rates;
   for (std::size_t i = 1; i < dumps.size(); ++i)

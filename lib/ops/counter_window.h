@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters that an analysis works on. Several dumps: what happened between the first dump and the
-// last one, the time before the first being warm-up. One dump: totals since the start.
+// The counters that an analysis works on. Several dumps: what happened between the first dump and
+// the last one, the time before the first being warm-up. One dump: totals since the start.
 #pragma once
 
 #include <optional>

@@ -86,7 +86,8 @@ class DemandsOf {
     // Fused into the batch above it: a share of the batch.
     for (const NodeId input : p_[n].inputs)
       if (p_[input].fused_upward && p_[n].kind == Kind::kBatch && p_[n].count.value_or(0) > 0)
-        out_.nodes[input].bytes_per_element = a.bytes_per_element / static_cast<double>(*p_[n].count);
+        out_.nodes[input].bytes_per_element =
+            a.bytes_per_element / static_cast<double>(*p_[n].count);
     if (opstats_ && c.elements > 0) a.disk_bytes = c.disk_bytes / c.elements * a.visit_ratio;
   }
 
@@ -108,7 +109,9 @@ class DemandsOf {
     });
     const bool training = p_.recorder && p_.recorder->mode == "training";
     const double own_s = p_.recorder ? p_.recorder->pipeline_cpu_s : 0;
-    const double cpu_s = own_s > 0 && p_.dumps.size() == 1 ? own_s : training ? 0 : window_.process_cpu_s;
+    const double cpu_s = own_s > 0 && p_.dumps.size() == 1 ? own_s
+                         : training                        ? 0
+                                                           : window_.process_cpu_s;
     if (!opstats_ && cpu_s > 0 && cpu_nodes_s > 0) out_.kappa = std::min(1.0, cpu_s / cpu_nodes_s);
   }
 
@@ -129,7 +132,8 @@ class DemandsOf {
     a.demand_s = a.visit_ratio * a.cpu_s_per_element.value_or(a.service_s);
     if (a.demand_s > 0) a.rate_per_core_per_s = 1 / a.demand_s;
     if (window_.elapsed_s > 0)
-      a.busy_cores = (opstats_ ? window_.steady[n].cpu_s : out_.kappa * node_time_s(n)) / window_.elapsed_s;
+      a.busy_cores =
+          (opstats_ ? window_.steady[n].cpu_s : out_.kappa * node_time_s(n)) / window_.elapsed_s;
     a.calls = calls(n);
   }
 
@@ -140,21 +144,25 @@ class DemandsOf {
     const double below = node.inputs.empty() ? 0 : ratios_.visits[node.inputs.front()];
     switch (node.kind) {
       case Kind::kMap:
-      case Kind::kScan: return own;
+      case Kind::kScan:
+        return own;
       case Kind::kMapBatch:
       case Kind::kFilter:
       case Kind::kTakeWhile:
       case Kind::kFlatMap:
       case Kind::kInterleave:
-      case Kind::kGroup: return below;
-      default: return 0;
+      case Kind::kGroup:
+        return below;
+      default:
+        return 0;
     }
   }
 
   void set_hand_off() {
     out_.costs.hand_off_known = !opstats_;
-    out_.costs.hand_off = opstats_ ? no_hand_off()
-                                   : hand_off_of(p_.recorder ? p_.recorder->calibration : std::nullopt);
+    out_.costs.hand_off = opstats_
+                              ? no_hand_off()
+                              : hand_off_of(p_.recorder ? p_.recorder->calibration : std::nullopt);
     int parallel_maps = 0;
     for_each([&](NodeId n) {
       if (p_[n].kind == Kind::kMap && is_parallel(setting_[n].mode)) ++parallel_maps;
@@ -165,7 +173,8 @@ class DemandsOf {
   // Opstats: wall time counts waits for a core too, so it can exceed what the node's threads had.
   double held_s(NodeId n, double wall_s) const {
     const NodeAnalysis& a = out_.nodes[n];
-    if (window_.elapsed_s <= 0 || root_elements() <= 0 || a.below_cache || !a.parallelism) return wall_s;
+    if (window_.elapsed_s <= 0 || root_elements() <= 0 || a.below_cache || !a.parallelism)
+      return wall_s;
     const double threads_s = *a.parallelism * window_.elapsed_s / root_elements();
     return std::max(a.demand_s, std::min(wall_s, threads_s));
   }

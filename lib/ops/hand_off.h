@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What TensorFlow spends outside node times: handing a function call to its thread pool, and an
-// element to another thread. Formulas and constants were calibrated on micro-pipelines and tested on
-// 58 edited pipelines (median error 7 %); docs/design.md tells how.
+// element to another thread. Formulas and constants were calibrated on micro-pipelines and tested
+// on 58 edited pipelines (median error 7 %); docs/design.md tells how.
 #pragma once
 
 #include <optional>

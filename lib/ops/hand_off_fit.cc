@@ -37,7 +37,8 @@ void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Machine
     (result(middle, costs.hand_off.scale_h).period_s < observed.period_s ? low : high) = middle;
   }
   costs.hand_off.scale_w = (low + high) / 2;
-  const double off = result(costs.hand_off.scale_w, costs.hand_off.scale_h).period_s / observed.period_s;
+  const double off =
+      result(costs.hand_off.scale_w, costs.hand_off.scale_h).period_s / observed.period_s;
   costs.hand_off.scale_clamped = off < 1 - kClose || off > 1 + kClose;
 }
 

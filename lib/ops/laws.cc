@@ -23,9 +23,9 @@ void check_utilisation(const Pipeline& p, const Analysis& a, std::vector<std::st
     // A synchronous node runs on as many threads as its readers; only the node's own is known here.
     if (!node.parallelism || p[n].outer) continue;
     if (node.busy_cores > *node.parallelism * (1 + kTolerance))
-      broken.push_back(fmt::format("utilisation law: {} keeps {:.2f} cores busy with {:.0f} thread{}",
-                                   p[n].name, node.busy_cores, *node.parallelism,
-                                   *node.parallelism == 1 ? "" : "s"));
+      broken.push_back(
+          fmt::format("utilisation law: {} keeps {:.2f} cores busy with {:.0f} thread{}", p[n].name,
+                      node.busy_cores, *node.parallelism, *node.parallelism == 1 ? "" : "s"));
   }
   if (a.cores > 0 && sum > a.cores * (1 + kTolerance))
     broken.push_back(
@@ -33,7 +33,8 @@ void check_utilisation(const Pipeline& p, const Analysis& a, std::vector<std::st
 }
 
 double buffered(const Pipeline& p, const Counters& counters, NodeId n) {
-  return counters.buffered_elements + static_cast<double>(std::max<std::int64_t>(0, p[n].buffer_size.value_or(0)));
+  return counters.buffered_elements +
+         static_cast<double>(std::max<std::int64_t>(0, p[n].buffer_size.value_or(0)));
 }
 
 // Opstats only: in the model dialect polling loses counts, which the analysis puts back.
@@ -49,8 +50,9 @@ void check_forced_flow(const Pipeline& p, const CounterWindow& w, const Analysis
     const double counted = w.total[n].elements;
     const double ahead = waiting * std::max(1.0, a.nodes[n].visit_ratio);
     if (counted < expected * (1 - kTolerance) || counted > expected * (1 + kTolerance) + ahead)
-      broken.push_back(fmt::format("forced flow law: {} counted {:.0f} elements where {:.0f} are due",
-                                   p[n].name, counted, expected));
+      broken.push_back(
+          fmt::format("forced flow law: {} counted {:.0f} elements where {:.0f} are due", p[n].name,
+                      counted, expected));
   }
 }
 
@@ -65,8 +67,10 @@ void check_conservation(const Pipeline& p, const Analysis& a, std::vector<std::s
     const double out = a.nodes[n].bytes_per_element;
     const double in = a.nodes[p[n].inputs.front()].bytes_per_element;
     if (in > 0 && out > 0 && std::abs(out / in - 1) > kTolerance)
-      broken.push_back(fmt::format("conservation of bytes: {} passes elements on, but takes {:.0f} B and "
-                                   "gives {:.0f} B an element", p[n].name, in, out));
+      broken.push_back(
+          fmt::format("conservation of bytes: {} passes elements on, but takes {:.0f} B and "
+                      "gives {:.0f} B an element",
+                      p[n].name, in, out));
   }
 }
 
@@ -75,8 +79,9 @@ void check_total(const Pipeline& p, const CounterWindow& w, std::vector<std::str
   double sum_s = 0;
   for (const Counters& c : w.steady) sum_s += c.cpu_s;
   if (sum_s > w.process_cpu_s * (1 + kTolerance))
-    broken.push_back(fmt::format("total CPU: the nodes used {:.3g} s, the whole process only {:.3g} s",
-                                 sum_s, w.process_cpu_s));
+    broken.push_back(
+        fmt::format("total CPU: the nodes used {:.3g} s, the whole process only {:.3g} s", sum_s,
+                    w.process_cpu_s));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operational laws that every sound trace obeys (design §1, invariant 4). A trace that breaks one is
-// reported with the node and the amount; its analysis goes on.
+// Operational laws that every sound trace obeys (design §1, invariant 4). A trace that breaks one
+// is reported with the node and the amount; its analysis goes on.
 #pragma once
 
 #include <string>

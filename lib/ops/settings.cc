@@ -16,8 +16,10 @@ bool calls_a_function(const Node& node) {
     case Kind::kInterleave:
     case Kind::kScan:
     case Kind::kTakeWhile:
-    case Kind::kGroup: return true;
-    default: return false;
+    case Kind::kGroup:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -41,7 +43,8 @@ NodeSetting as_written(const Node& node) {
   return s;
 }
 
-// TensorFlow parallelises maps whose function it believes to be free of state, and batches with them.
+// TensorFlow parallelises maps whose function it believes to be free of state, and batches with
+// them.
 bool stock_parallelises(const Node& node) {
   if (node.op != "MapDataset" || !node.function) return false;
   const FunctionFacts& f = node.function->facts;

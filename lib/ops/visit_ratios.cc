@@ -14,8 +14,7 @@ class Visits {
  public:
   Visits(const Pipeline& pipeline, const CounterWindow& window,
          PerNode<std::optional<double>> cardinality)
-      : p_(pipeline), window_(window), cardinality_(std::move(cardinality)),
-        files_(pipeline) {
+      : p_(pipeline), window_(window), cardinality_(std::move(cardinality)), files_(pipeline) {
     out_.visits = PerNode<double>(p_.size(), 0);
     out_.structural = PerNode<bool>(p_.size(), true);
     out_.known = PerNode<bool>(p_.size(), true);
@@ -32,19 +31,26 @@ class Visits {
     const Node& node = p_[n];
     switch (node.kind) {
       case Kind::kBatch:
-      case Kind::kMapBatch: return pass_all(n, std::max<double>(1, static_cast<double>(node.count.value_or(1))));
+      case Kind::kMapBatch:
+        return pass_all(n, std::max<double>(1, static_cast<double>(node.count.value_or(1))));
       case Kind::kFilter:
       case Kind::kShard:
       case Kind::kUnbatch:
       case Kind::kWindow:
-      case Kind::kOpaque: return pass_measured(n);
-      case Kind::kSkip: return skip(n);
+      case Kind::kOpaque:
+        return pass_measured(n);
+      case Kind::kSkip:
+        return skip(n);
       case Kind::kFlatMap:
       case Kind::kInterleave:
-      case Kind::kGroup: return pass_files(n);
-      case Kind::kConcatenate: return share(n, 0);
-      case Kind::kMixture: return mixture(n);
-      default: return pass_all(n, 1);
+      case Kind::kGroup:
+        return pass_files(n);
+      case Kind::kConcatenate:
+        return share(n, 0);
+      case Kind::kMixture:
+        return mixture(n);
+      default:
+        return pass_all(n, 1);
     }
   }
 
@@ -122,10 +128,13 @@ class Visits {
       return std::accumulate(parts.begin(), parts.end(), 0.0,
                              [&](double sum, NodeId part) { return sum + value(part); });
     };
-    const bool by_program =
-        p_[n].kind == Kind::kConcatenate &&
-        std::all_of(parts.begin(), parts.end(), [&](NodeId part) { return cardinality_[part].has_value(); });
-    const auto weight = [&](NodeId part) { return by_program ? cardinality_[part].value_or(0) : counted(part); };
+    const bool by_program = p_[n].kind == Kind::kConcatenate &&
+                            std::all_of(parts.begin(), parts.end(), [&](NodeId part) {
+                              return cardinality_[part].has_value();
+                            });
+    const auto weight = [&](NodeId part) {
+      return by_program ? cardinality_[part].value_or(0) : counted(part);
+    };
     const double sum = sum_of(weight);
     for (const NodeId part : parts) {
       const double even = total / static_cast<double>(parts.size());
@@ -162,8 +171,10 @@ Count program_cardinality(const Node& node, const PerNode<Count>& known) {
     case Kind::kTake:
       if (count < 0) return below;
       return below ? Count(std::min(*below, count)) : Count();
-    case Kind::kSkip: return below && count >= 0 ? Count(std::max(0.0, *below - count)) : Count();
-    case Kind::kRepeat: return below && count >= 0 ? Count(*below * count) : Count();
+    case Kind::kSkip:
+      return below && count >= 0 ? Count(std::max(0.0, *below - count)) : Count();
+    case Kind::kRepeat:
+      return below && count >= 0 ? Count(*below * count) : Count();
     case Kind::kBatch:
     case Kind::kMapBatch:
       if (!below || count <= 0) return std::nullopt;
@@ -176,8 +187,10 @@ Count program_cardinality(const Node& node, const PerNode<Count>& known) {
     case Kind::kScan:
     case Kind::kZip:
     case Kind::kWrapper:
-    case Kind::kConcatenate: return below;
-    default: return std::nullopt;
+    case Kind::kConcatenate:
+      return below;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -4,8 +4,8 @@
 //   V_root = 1;   V_input = V_i * r_i,   r_i = input elements per element of i
 //
 // r_i is structural where the op fixes it (batch size, 1 for map, prefetch, shuffle, ...): buffers
-// being filled and counts that polling lost cannot bend it. Elsewhere (filter, shard, window, files of
-// an interleave, shares of a concatenation) it is measured on the counters of node and input.
+// being filled and counts that polling lost cannot bend it. Elsewhere (filter, shard, window, files
+// of an interleave, shares of a concatenation) it is measured on the counters of node and input.
 #pragma once
 
 #include "ops/counter_window.h"

@@ -52,7 +52,8 @@ void align_op_counters(const Dump& dump, Pipeline& pipeline, PerNode<Counters>& 
     }
     if (ambiguous.erase(op.name) > 0)
       pipeline.warnings.push_back(fmt::format(
-          "two functions have a data set named '{}'; its counters are charged to the first", op.name));
+          "two functions have a data set named '{}'; its counters are charged to the first",
+          op.name));
     Node& node = pipeline[found->second];
     counters[found->second] = counters_of(op, node);
     node.aligned = true;

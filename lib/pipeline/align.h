@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins counters to nodes. Dialect opstats: by name. Dialect model: both trees are walked from the
-// root at once, TensorFlow's default rewrites undone (design §2); several iterators may stand for one
-// node (each epoch, each file) and their counts add up. What does not align is listed.
+// root at once, TensorFlow's default rewrites undone (design §2); several iterators may stand for
+// one node (each epoch, each file) and their counts add up. What does not align is listed.
 #pragma once
 
 #include "pipeline/pipeline.h"

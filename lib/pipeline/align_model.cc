@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ModelProto describes iterators of the program that TensorFlow made of the user's; the GraphDef is
-// the user's own. The walk keeps pairs (iterator, node). At each pair it takes the first that fits:
+// A ModelProto describes iterators of the program that TensorFlow made of the user's; the GraphDef
+// is the user's own. The walk keeps pairs (iterator, node). At each pair it takes the first that
+// fits:
 //
 //   the names agree            count it here, go on with the inputs of both
-//   MapAndBatch                over Batch <- Map: elements go to the batch, time and calls to the map
-//   ShuffleAndRepeat           over Repeat <- Shuffle: elements to the repeat, the rest to the shuffle
-//   MemoryCache <- its Impl    over Cache
-//   a node TensorFlow dropped  (skip(0), take(-1), repeat(1), identity map, wrappers): go below the node
-//   an injected prefetch       go below the iterator
+//   MapAndBatch                over Batch <- Map: elements go to the batch, time and calls to the
+//   map ShuffleAndRepeat           over Repeat <- Shuffle: elements to the repeat, the rest to the
+//   shuffle MemoryCache <- its Impl    over Cache a node TensorFlow dropped  (skip(0), take(-1),
+//   repeat(1), identity map, wrappers): go below the node an injected prefetch       go below the
+//   iterator
 //
-// Where a node has several inputs or data sets inside functions, iterators are dealt by position and
-// name: an interleave's first iterator is its list, the others are its functions' data sets.
+// Where a node has several inputs or data sets inside functions, iterators are dealt by position
+// and name: an interleave's first iterator is its list, the others are its functions' data sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +62,10 @@ enum class Fit { kNone, kSame, kMapAndBatch, kShuffleAndRepeat, kCache };
 class Aligner {
  public:
   Aligner(const IteratorTree& tree, Pipeline& pipeline, PerNode<Counters>& counters)
-      : tree_(tree), pipeline_(pipeline), counters_(counters), seen_(tree.iterators.size(), false),
+      : tree_(tree),
+        pipeline_(pipeline),
+        counters_(counters),
+        seen_(tree.iterators.size(), false),
         newest_(pipeline.size(), -1) {}
 
   void run() {
@@ -95,7 +99,8 @@ class Aligner {
     const std::string_view name = without_index(at(iterator).name);
     const Node& node = pipeline_[id];
     const auto below = only_input(id);
-    if (node.kind == Kind::kCache && (name == "MemoryCache" || name == "FileCache")) return Fit::kCache;
+    if (node.kind == Kind::kCache && (name == "MemoryCache" || name == "FileCache"))
+      return Fit::kCache;
     if (same_name(node, name)) return Fit::kSame;
     if (name == "MapAndBatch" && is_batch(node) && below && is_map(pipeline_[*below]))
       return Fit::kMapAndBatch;
@@ -110,13 +115,20 @@ class Aligner {
     const Node& node = pipeline_[id];
     if (!only_input(id)) return false;
     switch (node.kind) {
-      case Kind::kWrapper: return true;
-      case Kind::kSkip: return node.count == 0;
-      case Kind::kTake: return node.count == -1;
-      case Kind::kRepeat: return node.count == 1;
-      case Kind::kMap: return node.function && node.function->facts.short_circuit;
-      case Kind::kPrefetch: return node.buffer_size == 0;
-      default: return model_name(node).empty();
+      case Kind::kWrapper:
+        return true;
+      case Kind::kSkip:
+        return node.count == 0;
+      case Kind::kTake:
+        return node.count == -1;
+      case Kind::kRepeat:
+        return node.count == 1;
+      case Kind::kMap:
+        return node.function && node.function->facts.short_circuit;
+      case Kind::kPrefetch:
+        return node.buffer_size == 0;
+      default:
+        return model_name(node).empty();
     }
   }
 
@@ -149,11 +161,15 @@ class Aligner {
 
   void take(Iterator iterator, NodeId id) {
     switch (fit(iterator, id)) {
-      case Fit::kMapAndBatch: return take_map_and_batch(iterator, id);
-      case Fit::kShuffleAndRepeat: return take_shuffle_and_repeat(iterator, id);
-      case Fit::kCache: return take_cache(iterator, id);
+      case Fit::kMapAndBatch:
+        return take_map_and_batch(iterator, id);
+      case Fit::kShuffleAndRepeat:
+        return take_shuffle_and_repeat(iterator, id);
+      case Fit::kCache:
+        return take_cache(iterator, id);
       case Fit::kSame:
-      case Fit::kNone: break;
+      case Fit::kNone:
+        break;
     }
     count(iterator, id);
     deal(at(iterator).inputs, id);
@@ -187,7 +203,8 @@ class Aligner {
     deal(it.inputs, shuffle);
   }
 
-  // The cache's own iterator hands on what its Impl (writer in the first epoch, then reader) yields.
+  // The cache's own iterator hands on what its Impl (writer in the first epoch, then reader)
+  // yields.
   void take_cache(Iterator iterator, NodeId cache) {
     count(iterator, cache);
     for (const Iterator input : at(iterator).inputs) {
@@ -265,8 +282,10 @@ class Aligner {
         if (score > most) most = score, best = targets[t];
       }
       if (expected < node.inputs.size()) ++expected;
-      if (best && most > 1) push(iterator, *best);
-      else unaligned_.push_back(iterator);
+      if (best && most > 1)
+        push(iterator, *best);
+      else
+        unaligned_.push_back(iterator);
     }
   }
 
@@ -297,7 +316,8 @@ class Aligner {
       if (!seen_[i]) ++names[tree_.iterators[i].name];
     pipeline_.unaligned.model.clear();
     for (const auto& [name, times] : names)
-      pipeline_.unaligned.model.push_back(times == 1 ? name : fmt::format("{} ({} iterators)", name, times));
+      pipeline_.unaligned.model.push_back(
+          times == 1 ? name : fmt::format("{} ({} iterators)", name, times));
   }
 
   const IteratorTree& tree_;

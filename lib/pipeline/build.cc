@@ -91,8 +91,10 @@ class Builder {
       if (top.next < top.inputs.size()) {
         const NodeDef* input = top.inputs[top.next++];
         const auto known = seen.find(input);
-        if (known == seen.end()) enter(input);
-        else if (!known->second) refuse_cycle(place, *input);
+        if (known == seen.end())
+          enter(input);
+        else if (!known->second)
+          refuse_cycle(place, *input);
         continue;
       }
       std::vector<NodeId> inputs;
@@ -105,14 +107,16 @@ class Builder {
   }
 
   [[noreturn]] void refuse_cycle(const Place& place, const NodeDef& def) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: node '{}{}'", trace_.name, place.prefix, def.name()),
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: node '{}{}'", trace_.name, place.prefix, def.name()),
                 "the program has a cycle: the node reads its own output",
                 "the program is damaged; record the trace again");
   }
 
   NodeId add_node(const Place& place, const NodeDef& def, std::vector<NodeId> inputs) {
     if (pipeline_.nodes.size() >= kMostNodes)
-      throw Error(ErrorKind::kInput, trace_.name, "the program has more than a million dataset nodes",
+      throw Error(ErrorKind::kInput, trace_.name,
+                  "the program has more than a million dataset nodes",
                   "its functions probably call each other in a widening circle");
     Node node;
     node.name = place.prefix + def.name();
@@ -134,12 +138,15 @@ class Builder {
     for (const auto& [name, value] : def.attr()) by_name[name] = &value;
     for (const auto& [name, value] : by_name) {
       std::vector<std::string> called;
-      if (value->value_case() == tensorflow::AttrValue::kFunc) called.push_back(value->func().name());
+      if (value->value_case() == tensorflow::AttrValue::kFunc)
+        called.push_back(value->func().name());
       for (const auto& function : value->list().func()) called.push_back(function.name());
       for (const std::string& function : called) {
         Function read{function, source_name(function), facts(function)};
-        if (name == main && !node.function) node.function = std::move(read);
-        else node.other_functions.push_back(std::move(read));
+        if (name == main && !node.function)
+          node.function = std::move(read);
+        else
+          node.other_functions.push_back(std::move(read));
         add_inner(place, function, node);
       }
     }
@@ -149,7 +156,8 @@ class Builder {
     const auto known = facts_.find(function);
     if (known != facts_.end()) return known->second;
     const FunctionFacts& read = facts_[function] = function_facts(functions_, function);
-    if (read.recursive) warn(fmt::format("function '{}' calls itself; its calls are counted once", function));
+    if (read.recursive)
+      warn(fmt::format("function '{}' calls itself; its calls are counted once", function));
     return read;
   }
 
@@ -159,7 +167,8 @@ class Builder {
     const bool recursive =
         std::find(place.open.begin(), place.open.end(), function) != place.open.end();
     if (recursive || place.open.size() >= kMostNesting) {
-      warn(fmt::format("function '{}' makes a data set of itself; it is not followed further", function));
+      warn(fmt::format("function '{}' makes a data set of itself; it is not followed further",
+                       function));
       return;
     }
     const GraphScope scope(trace_.name + ": function '" + function + "'", def->node_def());

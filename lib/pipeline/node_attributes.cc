@@ -28,10 +28,11 @@ std::optional<std::int64_t> slices(const GraphScope& scope, const NodeDef& def) 
 }
 
 std::optional<std::int64_t> range_length(const GraphScope& scope, const NodeDef& def) {
-  const auto start = scope.integer(def, 0), stop = scope.integer(def, 1), step = scope.integer(def, 2);
+  const auto start = scope.integer(def, 0), stop = scope.integer(def, 1),
+             step = scope.integer(def, 2);
   if (!start || !stop || !step || *step == 0) return std::nullopt;
-  const double length = (static_cast<double>(*stop) - static_cast<double>(*start)) /
-                        static_cast<double>(*step);
+  const double length =
+      (static_cast<double>(*stop) - static_cast<double>(*start)) / static_cast<double>(*step);
   if (!(length > 0)) return 0;
   if (length >= 0x1p63) return std::numeric_limits<std::int64_t>::max();  // enumerate()
   const auto whole = static_cast<std::int64_t>(length);
@@ -45,8 +46,8 @@ std::optional<std::int64_t> source_elements(const GraphScope& scope, const NodeD
   return std::nullopt;
 }
 
-// Strings packed into tensor_content: all lengths as varints, then all characters. A damaged content
-// gives none.
+// Strings packed into tensor_content: all lengths as varints, then all characters. A damaged
+// content gives none.
 std::vector<std::string> packed_strings(const tensorflow::TensorProto& tensor) {
   const std::string& bytes = tensor.tensor_content();
   std::int64_t count = 1;
@@ -85,7 +86,8 @@ void read_file_names(const GraphScope& scope, const NodeDef& def, Node& node) {
 
 void read_flags(const NodeDef& def, Node& node) {
   const auto* deterministic = attribute(def, "deterministic");
-  node.deterministic = !(deterministic && deterministic->s() == "false") && !flag(def, "sloppy", false);
+  node.deterministic =
+      !(deterministic && deterministic->s() == "false") && !flag(def, "sloppy", false);
   node.reshuffle_each_iteration = flag(def, "reshuffle_each_iteration", true);
   node.stop_on_empty = flag(def, "stop_on_empty_dataset", false);
   node.inter_op = flag(def, "use_inter_op_parallelism", true);
@@ -105,7 +107,8 @@ bool has_fixed_seed(const GraphScope& scope, const NodeDef& def, const OpTraits&
 // A reader whose files are not known to be plain: compression_type is no constant or not empty.
 bool may_be_compressed(const GraphScope& scope, const NodeDef& def) {
   const bool fixed = def.op() == "FixedLengthRecordDatasetV2";
-  if (!fixed && def.op().rfind("TFRecord", 0) != 0 && def.op().rfind("TextLine", 0) != 0) return false;
+  if (!fixed && def.op().rfind("TFRecord", 0) != 0 && def.op().rfind("TextLine", 0) != 0)
+    return false;
   return scope.text(def, fixed ? 5 : 1).value_or("?") != "";
 }
 

@@ -41,15 +41,15 @@ constexpr std::int64_t kAutotune = -1;
 
 /// What a user function reaches through any call (design §4, cache rule): facts, not judgements.
 struct FunctionFacts {
-  int ops = 0;                       // ops, calls inlined
-  std::vector<std::string> random;   // ops whose value differs from call to call, sorted, unique
-  std::vector<std::string> stateful; // ops with effects or state of their own
-  std::vector<std::string> python;   // PyFunc, EagerPyFunc, ...
+  int ops = 0;                        // ops, calls inlined
+  std::vector<std::string> random;    // ops whose value differs from call to call, sorted, unique
+  std::vector<std::string> stateful;  // ops with effects or state of their own
+  std::vector<std::string> python;    // PyFunc, EagerPyFunc, ...
   std::vector<std::string> control_flow;
   std::vector<std::string> sharding;  // kernels that shard over the intra-op pool
   std::vector<std::string> missing;   // called functions that the library lacks
   bool recursive = false;
-  bool short_circuit = false;  // only passes inputs on: TensorFlow makes no call
+  bool short_circuit = false;               // only passes inputs on: TensorFlow makes no call
   std::vector<std::string> state_reads;     // reads of variables and tables: op_effects.h
   std::vector<std::string> sharding_large;  // kernels that shard from ~100,000 elements on
   std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
@@ -80,10 +80,10 @@ struct Node {
   std::string op;
   Kind kind = Kind::kOpaque;
   Threading threading = Threading::kSynchronous;
-  std::vector<NodeId> inputs;         // dataset inputs, graph order
-  std::vector<NodeId> inner;          // roots of the data sets that its functions make
-  std::optional<NodeId> outer;        // the node whose function holds this one
-  std::optional<Function> function;   // the per-element function (map, filter, interleave, ...)
+  std::vector<NodeId> inputs;        // dataset inputs, graph order
+  std::vector<NodeId> inner;         // roots of the data sets that its functions make
+  std::optional<NodeId> outer;       // the node whose function holds this one
+  std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;
 
   // Scalars of the program; nullopt: absent or not a constant.
@@ -100,17 +100,17 @@ struct Node {
   bool deterministic = true;
   bool reshuffle_each_iteration = true;
   bool stop_on_empty = false;
-  bool inter_op = true;          // use_inter_op_parallelism
-  bool fixed_seed = false;       // shuffle/random source with a constant, non-zero seed
-  int components = 1;            // tensors of one element
+  bool inter_op = true;     // use_inter_op_parallelism
+  bool fixed_seed = false;  // shuffle/random source with a constant, non-zero seed
+  int components = 1;       // tensors of one element
 
   // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
   std::optional<double> traced_parallelism;
   std::optional<double> traced_buffer_size;
   bool autotuned = false;
-  std::optional<double> buffer_fill;        // mean elements in the buffer, by the recorder
-  std::int64_t traced_cardinality = -2;     // opstats: -1 infinite, -2 unknown
-  bool aligned = false;                     // counters were found for it
+  std::optional<double> buffer_fill;     // mean elements in the buffer, by the recorder
+  std::int64_t traced_cardinality = -2;  // opstats: -1 infinite, -2 unknown
+  bool aligned = false;                  // counters were found for it
   bool fused_upward = false;  // its counters are those of a fused node (MapAndBatch, ...) above it
 };
 
@@ -154,7 +154,8 @@ struct Pipeline {
 };
 
 /// Builds the graph of a trace and joins the counters to it. Throws Error(kInput) on a program that
-/// has no root, a cycle or two nodes of one name; all else that does not fit is reported in the result.
+/// has no root, a cycle or two nodes of one name; all else that does not fit is reported in the
+/// result.
 Pipeline build_pipeline(const Trace& trace);
 
 /// The node of that name, or nullopt.

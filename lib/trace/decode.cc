@@ -34,7 +34,8 @@ OpCounters decode_op(const trace::OpStats& op, std::vector<std::string>& warning
   out.parallelism = static_cast<double>(op.parallelism());
   out.element_ratio = op.element_ratio();
   if (!std::isfinite(out.element_ratio)) {
-    warnings.push_back(fmt::format("{}: its element ratio is not a number; it is left out", op.name()));
+    warnings.push_back(
+        fmt::format("{}: its element ratio is not a number; it is left out", op.name()));
     out.element_ratio = -1;
   }
   out.cardinality = op.cardinality();

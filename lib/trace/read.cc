@@ -25,8 +25,8 @@ struct Parsed {
 void refuse_strangers(const std::vector<Parsed>& parsed) {
   const Parsed& first = parsed.front();
   for (const Parsed& other : parsed) {
-    const bool same_start = other.snapshot.snapshot_info().start_time() ==
-                            first.snapshot.snapshot_info().start_time();
+    const bool same_start =
+        other.snapshot.snapshot_info().start_time() == first.snapshot.snapshot_info().start_time();
     const auto& a = first.snapshot.graph();
     const auto& b = other.snapshot.graph();
     bool same_graph = a.node_size() == b.node_size();
@@ -42,9 +42,11 @@ void refuse_strangers(const std::vector<Parsed>& parsed) {
 
 void take_file_sizes(const trace::PipelineSnapshot& snapshot, Trace& trace) {
   for (const auto& file : snapshot.ctx_info().file_sizes())
-    trace.file_bytes[file.name()] = static_cast<double>(std::max<std::int64_t>(0, file.size_bytes()));
+    trace.file_bytes[file.name()] =
+        static_cast<double>(std::max<std::int64_t>(0, file.size_bytes()));
   for (const auto& file : snapshot.recorder().source_files())
-    trace.file_bytes[file.name()] = static_cast<double>(std::max<std::int64_t>(0, file.size_bytes()));
+    trace.file_bytes[file.name()] =
+        static_cast<double>(std::max<std::int64_t>(0, file.size_bytes()));
 }
 
 Dialect dialect_of(const trace::PipelineSnapshot& snapshot) {
@@ -78,7 +80,8 @@ Trace decode_trace(const std::vector<TraceBytes>& files) {
   if (files.empty()) throw Error(ErrorKind::kUsage, "", "no trace was given", "give a trace file");
   std::vector<Parsed> parsed;
   for (const TraceBytes& file : files)
-    parsed.push_back({file.name, parse_snapshot(file.name, gunzip_if_needed(file.name, file.bytes))});
+    parsed.push_back(
+        {file.name, parse_snapshot(file.name, gunzip_if_needed(file.name, file.bytes))});
   refuse_strangers(parsed);
   std::stable_sort(parsed.begin(), parsed.end(), [](const Parsed& a, const Parsed& b) {
     return a.snapshot.snapshot_info().current_time() < b.snapshot.snapshot_info().current_time();
@@ -98,7 +101,8 @@ Trace decode_trace(const std::vector<TraceBytes>& files) {
     result.recorder = decode_recorder(last.recorder());
     for (const auto& warning : last.recorder().warnings()) result.warnings.push_back(warning);
   }
-  result.graph = std::make_shared<tensorflow::GraphDef>(std::move(*parsed.back().snapshot.mutable_graph()));
+  result.graph =
+      std::make_shared<tensorflow::GraphDef>(std::move(*parsed.back().snapshot.mutable_graph()));
   return result;
 }
 

@@ -52,7 +52,7 @@ struct IteratorNode {
   double bytes_consumed = 0;
   double buffered_elements = 0;
   double buffered_bytes = 0;
-  double ratio = 0;  // input elements per output element; 0: unknown
+  double ratio = 0;                           // input elements per output element; 0: unknown
   std::vector<IteratorParameter> parameters;  // by name
   std::vector<std::int32_t> inputs;           // indices into IteratorTree::iterators
 };
@@ -113,7 +113,7 @@ struct Trace {
   std::shared_ptr<const tensorflow::GraphDef> graph;  // never null
   std::vector<Dump> dumps;                            // empty: no counters
   TraceMachine machine;
-  std::map<std::string, double> file_bytes;  // sizes of source files as far as known
+  std::map<std::string, double> file_bytes;    // sizes of source files as far as known
   bool file_bytes_are_completed_only = false;  // opstats: only files read to their end are listed
   std::optional<Recorder> recorder;
   std::vector<std::string> warnings;

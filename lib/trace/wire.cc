@@ -81,11 +81,21 @@ std::optional<std::uint64_t> truncated_field(const std::string& bytes) {
     const std::uint64_t field = tag >> 3;
     if (field == 0 || field > kHighestField) return std::nullopt;
     switch (tag & 7) {
-      case 0: length = 0; if (std::uint64_t v; !varint(v)) return field; break;
-      case 1: length = 8; break;
-      case 2: if (!varint(length)) return field; break;
-      case 5: length = 4; break;
-      default: return std::nullopt;
+      case 0:
+        length = 0;
+        if (std::uint64_t v; !varint(v)) return field;
+        break;
+      case 1:
+        length = 8;
+        break;
+      case 2:
+        if (!varint(length)) return field;
+        break;
+      case 5:
+        length = 4;
+        break;
+      default:
+        return std::nullopt;
     }
     if (length > bytes.size() - at) return field;
     at += length;
@@ -140,7 +150,8 @@ Error text_error(const std::string& name, const FirstError& error) {
 std::uint32_t stored_size(const std::string& bytes) {
   std::uint32_t size = 0;
   for (std::size_t i = 0; i < 4 && bytes.size() >= 4; ++i)
-    size |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i])) << (8 * i);
+    size |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i]))
+            << (8 * i);
   return size;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces whose right answers are known: testdata/traces/synthetic/CASE/{trace.pb,expected.json}. Visit
-// ratios, rates, sizes and the paper's LP must agree to 1e-6.
+// Traces whose right answers are known: testdata/traces/synthetic/CASE/{trace.pb,expected.json}.
+// Visit ratios, rates, sizes and the paper's LP must agree to 1e-6.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -15,8 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-const char* const kCases[] = {"imagenet", "in_flight", "shuffle_fill", "sequential_bound", "zero_cpu",
-                              "autotune", "t_zero",    "zip",          "cache",            "linear"};
+const char* const kCases[] = {"imagenet", "in_flight", "shuffle_fill", "sequential_bound",
+                              "zero_cpu", "autotune",  "t_zero",       "zip",
+                              "cache",    "linear"};
 
 std::string folder(const std::string& name) {
   return std::string(PLUMBER_TESTDATA_DIR) + "/traces/synthetic/" + name + "/";
@@ -32,13 +33,17 @@ Pipeline pipeline(const std::string& name) {
   return build_pipeline(read_trace({folder(name) + "trace.pb"}));
 }
 
-bool same(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b)); }
+bool same(double a, double b) {
+  return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
 
 // A number, or null where there is none.
 void check(const json& want, const std::optional<double>& got, const std::string& what) {
   INFO(what << " wants " << want.dump() << ", got " << (got ? std::to_string(*got) : "none"));
-  if (want.is_null()) CHECK(!got);
-  else CHECK((got && same(want.get<double>(), *got)));
+  if (want.is_null())
+    CHECK(!got);
+  else
+    CHECK((got && same(want.get<double>(), *got)));
 }
 
 // expected.json names a function's reader by its local name.
@@ -73,7 +78,8 @@ TEST_CASE("synthetic traces: every node's numbers") {
       check(row["materialized_bytes"], node.materialized_bytes, at + "materialised size");
       check(row["records"], node.elements_per_epoch.elements, at + "elements of an epoch");
       check(row["parallelism"], node.parallelism, at + "parallelism");
-      if (!row["cores_used"].is_null()) check(row["cores_used"], node.busy_cores, at + "busy cores");
+      if (!row["cores_used"].is_null())
+        check(row["cores_used"], node.busy_cores, at + "busy cores");
       CHECK(row["below_cache"].get<bool>() == node.below_cache);
     }
   }
@@ -107,9 +113,10 @@ TEST_CASE("synthetic traces: the paper's linear program") {
     const OptimizeResult result = optimize(p, analyze(p, {}), options);
     check(want["lp"]["rate"], result.lp.objective_per_s, name + " LP rate");
     for (const auto& [node, cores] : want["lp"]["theta"].items()) {
-      const auto theta = std::find_if(result.lp.theta.begin(), result.lp.theta.end(), [&](const Theta& t) {
-        return p[t.node].name == node || p[t.node].name.ends_with(">" + node);
-      });
+      const auto theta =
+          std::find_if(result.lp.theta.begin(), result.lp.theta.end(), [&](const Theta& t) {
+            return p[t.node].name == node || p[t.node].name.ends_with(">" + node);
+          });
       check(cores, theta == result.lp.theta.end() ? std::nullopt : std::optional(theta->cores),
             name + " theta of " + node);
     }

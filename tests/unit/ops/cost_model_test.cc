@@ -39,7 +39,9 @@ struct Chain {
     return c;
   }
 
-  Evaluation on(double cores) const { return evaluate(pipeline, costs, setting, {cores, std::nullopt}); }
+  Evaluation on(double cores) const {
+    return evaluate(pipeline, costs, setting, {cores, std::nullopt});
+  }
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ std::string visits(const Pipeline& p) {
   std::string text;
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto n = static_cast<NodeId>(i);
-    text += fmt::format("{} {:.6g}{}{}\n", p[n].name, r.visits[n], r.structural[n] ? "" : " measured",
-                        r.known[n] ? "" : " unknown");
+    text += fmt::format("{} {:.6g}{}{}\n", p[n].name, r.visits[n],
+                        r.structural[n] ? "" : " measured", r.known[n] ? "" : " unknown");
   }
   return text;
 }

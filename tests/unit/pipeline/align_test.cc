@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs as lines "name op inputs {attributes}", iterators as lines "id name elements inputs"; the
-// result as lines "node: elements, iterators".
+// Programs as lines "name op inputs {attributes}", iterators as lines "id name elements inputs";
+// the result as lines "node: elements, iterators".
 #include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 
@@ -26,15 +26,20 @@ std::string program(const std::string& lines) {
     if (name == "const") {
       std::int64_t value = 0;
       words >> name >> value;
-      text += fmt::format("node {{ name: '{}' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_INT64 "
-                          "tensor_shape {{ }} int64_val: {} }} }} }} }}\n", name, value);
+      text += fmt::format(
+          "node {{ name: '{}' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_INT64 "
+          "tensor_shape {{ }} int64_val: {} }} }} }} }}\n",
+          name, value);
       continue;
     }
     words >> op;
     text += fmt::format("node {{ name: '{}' op: '{}'", name, op);
     while (words >> input) {
-      if (input.starts_with("f=")) text += fmt::format(" attr {{ key: 'f' value {{ func {{ name: '{}' }} }} }}", input.substr(2));
-      else text += fmt::format(" input: '{}'", input);
+      if (input.starts_with("f="))
+        text +=
+            fmt::format(" attr {{ key: 'f' value {{ func {{ name: '{}' }} }} }}", input.substr(2));
+      else
+        text += fmt::format(" input: '{}'", input);
     }
     text += " }\n";
     last = name;
@@ -54,16 +59,21 @@ std::string model(const std::string& lines) {
     std::string name;
     if (!(words >> id >> name >> elements)) continue;
     if (first == 0) first = id;
-    text += fmt::format("nodes {{ key: {0} value {{ id: {0} name: '{1}' num_elements: {2}", id, name, elements);
+    text += fmt::format("nodes {{ key: {0} value {{ id: {0} name: '{1}' num_elements: {2}", id,
+                        name, elements);
     while (words >> input) text += fmt::format(" inputs: {}", input);
     text += " } }\n";
   }
-  return text + fmt::format("nodes {{ key: 1000 value {{ id: 1000 name: 'Root' num_elements: 1 inputs: {} }} }} output: 1000", first);
+  return text + fmt::format(
+                    "nodes {{ key: 1000 value {{ id: 1000 name: 'Root' num_elements: 1 inputs: {} "
+                    "}} }} output: 1000",
+                    first);
 }
 
-Pipeline aligned(const std::string& graph, const std::string& iterators, const std::string& library = "") {
-  const std::string text = fmt::format("graph {{ {} library {{ {} }} }} model {{ {} }}", program(graph),
-                                       library, model(iterators));
+Pipeline aligned(const std::string& graph, const std::string& iterators,
+                 const std::string& library = "") {
+  const std::string text = fmt::format("graph {{ {} library {{ {} }} }} model {{ {} }}",
+                                       program(graph), library, model(iterators));
   return build_pipeline(decode_trace({{"t.pbtxt", text}}));
 }
 
@@ -178,12 +188,12 @@ TEST_CASE("a program without a root, with a cycle or with twins is refused") {
   };
   CHECK(error("node { name: 'a' op: 'RangeDataset' }") ==
         "t.pbtxt: the program has no root: no _Retval node that returns a data set");
-  CHECK(error("node { name: 'a' op: 'MapDataset' input: 'b' } node { name: 'b' op: 'MapDataset' input: 'a' } "
+  CHECK(error("node { name: 'a' op: 'MapDataset' input: 'b' } node { name: 'b' op: 'MapDataset' "
+              "input: 'a' } "
               "node { name: 'r' op: '_Retval' input: 'a' }") ==
         "t.pbtxt: node 'a': the program has a cycle: the node reads its own output");
   CHECK(error("node { name: 'a' op: 'RangeDataset' } node { name: 'a' op: 'RangeDataset' } "
-              "node { name: 'r' op: '_Retval' input: 'a' }") ==
-        "t.pbtxt: two nodes are named 'a'");
+              "node { name: 'r' op: '_Retval' input: 'a' }") == "t.pbtxt: two nodes are named 'a'");
 }
 
 TEST_CASE("a chain of 20,000 nodes neither overflows the stack nor takes long") {

@@ -98,8 +98,7 @@ TEST_CASE("what is no trace says what it is instead") {
   CHECK(error_of("") == "t.pb: the file is empty");
   CHECK(error_of(bytes.substr(0, 40)) == "t.pb: the file ends in the middle of field 1");
   CHECK(error_of("\xff\xfe\x00\x01") == "t.pb: this is not a trace (a PipelineSnapshot protobuf)");
-  CHECK(error_of("graph {\n  nod { }\n  node: 3\n}") ==
-        "t.pb:3:9: Expected \"{\", found \"3\".");
+  CHECK(error_of("graph {\n  nod { }\n  node: 3\n}") == "t.pb:3:9: Expected \"{\", found \"3\".");
   trace::PipelineSnapshot snapshot;
   REQUIRE(snapshot.ParseFromString(bytes));
   CHECK(error_of(snapshot.graph().SerializeAsString()) ==
@@ -115,12 +114,13 @@ TEST_CASE("what is no trace says what it is instead") {
 }
 
 TEST_CASE("damaged counters are taken for nothing, and said") {
-  const Trace t = decode_trace({{"t.pb", kTrace + "stats { name: 'x' aggregate_processing_time: -5 element_ratio: nan }"}});
+  const Trace t = decode_trace(
+      {{"t.pb", kTrace + "stats { name: 'x' aggregate_processing_time: -5 element_ratio: nan }"}});
   REQUIRE(t.dumps[0].ops.size() == 2);
   CHECK(t.dumps[0].ops[1].service_s == 0);
-  CHECK(t.warnings == std::vector<std::string>{
-                          "x: a negative counter (-5) was taken for 0",
-                          "x: its element ratio is not a number; it is left out"});
+  CHECK(t.warnings ==
+        std::vector<std::string>{"x: a negative counter (-5) was taken for 0",
+                                 "x: its element ratio is not a number; it is left out"});
 }
 
 }  // namespace plumber
