@@ -29,7 +29,6 @@ show() {
 trace=testdata/traces/imagenet_eval.pb
 show plumber analyze "$trace"
 show plumber optimize "$trace" --cores 4 --mem 8G -o "$out/plan.json"
-show plumber optimize "$trace" --cores 4 --mem 8G
 show plumber rewrite "$trace" --plan "$out/plan.json" -o "$out/tuned.pb"
 echo "The program in $out/tuned.pb is for TensorFlow: ds = plumber_tf.load('$out/tuned.pb')"
 [[ ${#packages[@]} -eq 0 ]] && exit 0
