@@ -60,8 +60,9 @@ class Layers(unittest.TestCase):
         headers = {"lib/lp/a.h": "struct Row {\n};\nenum class Kind { kA };\n",
                    "lib/report/b.h": "struct Row {\n};\nstruct Column;\n",
                    "lib/lp/c.h": "struct Column {\n  struct Row* row;\n};\n"}
-        self.assertEqual(list(check_layers.check_type_names(headers)),
-                         ["lib/report/b.h: 'Row' is a type in lib/lp/a.h already; name it otherwise"])
+        self.assertEqual(
+            list(check_layers.check_type_names(headers)),
+            ["lib/report/b.h: 'Row' is a type in lib/lp/a.h already; name it otherwise"])
 
 
 if __name__ == "__main__":
