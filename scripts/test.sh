@@ -32,18 +32,26 @@ run_ctest() {
   ctest --test-dir "build/$1" -j "$(nproc)" --output-on-failure --no-tests=error
 }
 
-# Each file is a unittest program; PLUMBER names the binary that it runs.
+# Each file is a unittest program; PLUMBER names the binary that it runs (ctest sets its own).
 tensorflow_tests() {
   local python result=0 file
   python=$(scripts/tensorflow_python.sh) || return 1
   for file in tests/tensorflow/*_test.py; do
     [[ -e $file ]] || continue
     echo "-- $file"
-    PLUMBER=$PWD/build/release/apps/plumber PLUMBER_LONG_TESTS=$long TF_CPP_MIN_LOG_LEVEL=3 \
-      "$python" "$file" || result=1
+    "$python" "$file" || result=1
   done
   return $result
 }
+
+# Rates of stock and rewritten programs side by side, and what tracing costs.
+measure_rates() {
+  local python
+  python=$(scripts/tensorflow_python.sh) || return 1
+  "$python" scripts/bench_tf.py && "$python" scripts/bench_tf.py --overhead
+}
+
+export PLUMBER=$PWD/build/release/apps/plumber TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONTWRITEBYTECODE=1
 
 # The release build is what users run and fast enough for TensorFlow; the asan build has the
 # assertions. A third one (dev) would find nothing more.
@@ -55,6 +63,7 @@ step "tests, asan" run_ctest asan
 step "style" python3 scripts/check_style.py
 step "clang-tidy" python3 scripts/check_style.py --tidy build/release --jobs "$(nproc)"
 step "tests with TensorFlow" tensorflow_tests
+[[ $long -eq 0 ]] || step "rates with TensorFlow" measure_rates
 
 printf '\n'
 printf '%s\n' "${summary[@]}"
