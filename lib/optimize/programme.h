@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The joint model as a mixed-integer program over the whole pipeline (docs/model.md): one way of
-// running for each node, where a prefetch splits a thread segment, where a cache stands.
+// The joint model as a mixed-integer program over the whole pipeline (docs/design.md,
+// Optimisation): one way of running for each node, where a prefetch splits a thread segment, where
+// a cache stands.
 //
 //   minimise t, the period of one root element, such that
 //   sum_m z_im = active_i          one mode m of each node i that no cache serves
