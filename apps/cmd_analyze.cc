@@ -25,6 +25,7 @@ struct Options {
 
 ExitCode run_analyze(const Options& options, const Globals& globals) {
   const Format format = format_of(options.output, kFormats);
+  protect_files(files_of(options.trace), {options.output.path});
   AnalysisOptions how;
   if (!options.think_time.empty()) {
     how.think_time_s = parse_duration_s(options.think_time, "--think-time");

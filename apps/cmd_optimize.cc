@@ -135,6 +135,8 @@ ExitCode run_optimize(Options options, const Globals& globals) {
   if (!options.think_time.empty()) {
     analysis_options.think_time_s = parse_duration_s(options.think_time, "--think-time");
   }
+  protect_files(files_of(options.trace),
+                {options.output.path, options.rewrite_path, options.lp_path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
   complete_limits(options, pipeline.machine, how.limits);

@@ -22,6 +22,9 @@ struct Options {
 };
 
 ExitCode run_rewrite(const Options& options) {
+  std::vector<std::string> inputs = files_of(options.trace);
+  inputs.push_back(options.plan_path);
+  protect_files(inputs, {options.output_path});
   const Plan plan = read_plan(options.plan_path, read_file(options.plan_path));
   const Trace trace = load(options.trace);
   write_document(options.output_path, program_document(trace, plan, options.output_path));

@@ -20,6 +20,7 @@ struct Options {
 
 ExitCode run_show(const Options& options, const Globals& globals) {
   const Format format = format_of(options.output, kFormats);
+  protect_files(files_of(options.trace), {options.output.path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
   const Report report = show_view(trace, pipeline);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "base/error.h"
@@ -35,6 +36,14 @@ bool color_allowed() {
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return (!refused || !*refused) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+// One regular file under two names; devices and pipes may be written to as often as one likes.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  const bool exists = std::filesystem::exists(a, none) && std::filesystem::exists(b, none);
+  if (!exists) return a == b;
+  return std::filesystem::is_regular_file(a, none) && std::filesystem::equivalent(a, b, none);
 }
 
 void write_stdout(const std::string& document) {
@@ -97,6 +106,20 @@ void write_document(const std::string& path, const std::string& document) {
     write_stdout(document);
   } else {
     write_output(path, document);
+  }
+}
+
+void protect_files(const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs) {
+  std::vector<std::string> taken = inputs;
+  for (const std::string& output : outputs) {
+    if (is_stdout(output)) continue;
+    for (const std::string& other : taken) {
+      if (!same_file(output, other)) continue;
+      throw Error(ErrorKind::kUsage, output, "this file would be overwritten by the same command",
+                  "write to another file");
+    }
+    taken.push_back(output);
   }
 }
 

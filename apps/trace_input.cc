@@ -61,6 +61,14 @@ void add_graph_and_model(CLI::App& command, TraceInput& input) {
       ->type_name("FILE");
 }
 
+std::vector<std::string> files_of(const TraceInput& input) {
+  std::vector<std::string> files = input.paths;
+  for (const std::string& file : {input.graph, input.model})
+    if (!file.empty()) files.push_back(file);
+  if (files.empty()) files.emplace_back(kDefaultPath);
+  return files;
+}
+
 Trace load(const TraceInput& input) {
   if (!input.graph.empty() || !input.model.empty()) return load_graph_and_model(input);
   const auto& paths = input.paths;

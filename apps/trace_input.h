@@ -22,6 +22,9 @@ void add_trace(CLI::App& command, TraceInput& input);
 void add_graph_and_model(CLI::App& command, TraceInput& input);
 void add_graph(CLI::App& command, TraceInput& input);
 
+/// Names of the files that load() reads.
+std::vector<std::string> files_of(const TraceInput& input);
+
 Trace load(const TraceInput& input);
 
 }  // namespace plumber

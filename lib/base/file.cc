@@ -25,8 +25,29 @@ constexpr int kMaxTempNames = 100;  // leftovers of killed processes that had ou
 
 std::string reason(int error_number) { return std::generic_category().message(error_number); }
 
+// The way out of the failures that people meet.
+std::string way_out(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return "check the name; names are relative to the current directory";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "check the permissions of the file and its directory";
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or write to another place";
+    default:
+      return "";
+  }
+}
+
 Error io_error(const std::string& path, const std::string& message, const std::string& hint = "") {
   return Error(ErrorKind::kIo, path, message, hint);
+}
+
+Error io_error(const std::string& path, const std::string& message, int error_number) {
+  return io_error(path, message + ": " + reason(error_number), way_out(error_number));
 }
 
 class Descriptor {
@@ -67,16 +88,16 @@ void write_all(int descriptor, std::string_view bytes, const std::string& path) 
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw io_error(path, "cannot write: " + reason(errno));
+    if (written < 0) throw io_error(path, "cannot write", errno);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
 }
 
 void write_directly(const std::string& path, std::string_view bytes) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.number() < 0) throw io_error(path, "cannot open for writing: " + reason(errno));
+  if (file.number() < 0) throw io_error(path, "cannot open for writing", errno);
   write_all(file.number(), bytes, path);
-  if (const int failed = file.close()) throw io_error(path, "cannot write: " + reason(failed));
+  if (const int failed = file.close()) throw io_error(path, "cannot write", failed);
 }
 
 /// Where the links end; the file there need not exist.
@@ -88,7 +109,7 @@ fs::path follow_links(const std::string& path) {
     if (none) return target;
     target = target.parent_path() / next;
   }
-  throw io_error(path, "cannot open for writing: " + reason(ELOOP));
+  throw io_error(path, "cannot open for writing", ELOOP);
 }
 
 fs::path folder_of(const fs::path& target) {
@@ -117,12 +138,12 @@ void replace(const fs::path& target, std::optional<mode_t> mode, const std::stri
   Descriptor file(number);
   write_all(number, bytes, path);
   if (mode && ::fchmod(number, *mode) != 0) {
-    throw io_error(path, "cannot keep the file's mode: " + reason(errno));
+    throw io_error(path, "cannot keep the file's mode", errno);
   }
-  if (::fsync(number) != 0) throw io_error(path, "cannot write: " + reason(errno));
-  if (const int failed = file.close()) throw io_error(path, "cannot write: " + reason(failed));
+  if (::fsync(number) != 0) throw io_error(path, "cannot write", errno);
+  if (const int failed = file.close()) throw io_error(path, "cannot write", failed);
   if (::rename(temporary.path.c_str(), target.c_str()) != 0) {
-    throw io_error(path, "cannot replace the file: " + reason(errno));
+    throw io_error(path, "cannot replace the file", errno);
   }
   temporary.renamed = true;
 }
@@ -136,7 +157,7 @@ std::string read_descriptor(int descriptor, const std::string& name) {
     bytes.resize(size + kChunkBytes);
     const ssize_t got = ::read(descriptor, bytes.data() + size, kChunkBytes);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw io_error(name, "cannot read: " + reason(errno));
+    if (got < 0) throw io_error(name, "cannot read", errno);
     if (got == 0) break;
     size += static_cast<size_t>(got);
     if (size > kMaxBytes) throw io_error(name, "larger than 2 GiB, which no trace is");
@@ -147,7 +168,7 @@ std::string read_descriptor(int descriptor, const std::string& name) {
 
 std::string read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) throw io_error(path, "cannot open: " + reason(errno));
+  if (file.number() < 0) throw io_error(path, "cannot open", errno);
   return read_descriptor(file.number(), path);
 }
 
@@ -169,7 +190,7 @@ void write_output(const std::string& path, std::string_view bytes) {
   if (!exists) return replace(target, std::nullopt, path, bytes);
   // A rename would get past the file's own protection.
   if (::access(target.c_str(), W_OK) != 0) {
-    throw io_error(path, "cannot open for writing: " + reason(errno));
+    throw io_error(path, "cannot open for writing", errno);
   }
   replace(target, status.st_mode & 07777, path, bytes);
 }

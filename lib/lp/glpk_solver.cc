@@ -35,14 +35,12 @@ int bound_type(double lower, double upper) {
   return GLP_DB;
 }
 
-constexpr int kMaxName = 255;  // GLPK's own limit
-
+// GLPK gets no names: it aborts on some that a program may have, and nothing reads them back.
 void load_columns(glp_prob* problem, const LinearProgram& program) {
   glp_add_cols(problem, static_cast<int>(program.columns.size()));
   int index = 0;
   for (const Column& column : program.columns) {
     ++index;
-    glp_set_col_name(problem, index, column.name.substr(0, kMaxName).c_str());
     glp_set_col_bnds(problem, index, bound_type(column.lower, column.upper), column.lower,
                      column.upper);
     glp_set_obj_coef(problem, index, column.cost);
@@ -64,7 +62,6 @@ void load_rows(glp_prob* problem, const LinearProgram& program) {
       columns.push_back(static_cast<int>(index_of(term.column)) + 1);
       coefficients.push_back(term.coefficient);
     }
-    glp_set_row_name(problem, index, row.name.substr(0, kMaxName).c_str());
     glp_set_row_bnds(problem, index, bound_type(row.lower, row.upper), row.lower, row.upper);
     glp_set_mat_row(problem, index, static_cast<int>(row.terms.size()), columns.data(),
                     coefficients.data());

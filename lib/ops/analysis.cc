@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/number_format.h"
 #include "ops/cache_class.h"
 #include "ops/cardinality.h"
 #include "ops/counter_window.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr double kNextOneTensor_s = 45e-6;
 constexpr double kNextManyTensors_s = 110e-6;
 
+constexpr double kTolerance = 0.1;
 constexpr double kConsumerBound = 0.10, kBalanced = 0.25;
 
 double think_time_s(const Pipeline& p, const AnalysisOptions& options) {
@@ -133,8 +135,15 @@ void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
   if (w.root_elements <= 0)
     add("the consumer got no element: demands per root element are unknown");
   for (const Node& node : p.nodes)
-    if (node.parallelism == kAutotune && !node.traced_parallelism && p.dialect == Dialect::kOpstats)
+    if (node.parallelism == kAutotune && !node.traced_parallelism && node.aligned)
       add(fmt::format("{}: AUTOTUNE had not chosen its parallelism (-1)", node.name));
+  if (std::ranges::none_of(p.nodes, &Node::aligned))
+    add("no node of the program has counters: do the program and the counters belong together?");
+  if (a.rate.observed_per_s.value_or(0) > 0 &&
+      a.costs.think_time_s * *a.rate.observed_per_s > 1 + kTolerance)
+    add(fmt::format("the consumer's think time of {} is longer than the period of {}: one is wrong",
+                    format_seconds(a.costs.think_time_s),
+                    format_seconds(1 / *a.rate.observed_per_s)));
   double cpu_s = 0;
   for (const Counters& c : w.steady)
     cpu_s += p.dialect == Dialect::kOpstats ? c.cpu_s : c.service_s;

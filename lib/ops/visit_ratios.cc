@@ -10,6 +10,9 @@
 namespace plumber {
 namespace {
 
+// Beyond this a program is damaged, and its products would leave the range of numbers.
+constexpr double kMostVisits = 1e15;
+
 class Visits {
  public:
   Visits(const Pipeline& pipeline, const CounterWindow& window,
@@ -55,7 +58,7 @@ class Visits {
   }
 
   void add(NodeId from, NodeId to, double ratio, bool structural) {
-    out_.visits[to] += out_.visits[from] * ratio;
+    out_.visits[to] = std::min(kMostVisits, out_.visits[to] + out_.visits[from] * ratio);
     out_.structural[to] = out_.structural[to] && out_.structural[from] && structural;
     out_.known[to] = out_.known[to] && out_.known[from];
   }

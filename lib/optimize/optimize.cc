@@ -42,6 +42,9 @@ OptimizeResult solve_model(const Pipeline& pipeline, const Analysis& analysis,
 OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,
                         const OptimizeOptions& options) {
   OptimizeResult result = solve_model(pipeline, analysis, options);
+  // What is wrong with the trace is wrong with the plan too.
+  result.warnings.insert(result.warnings.begin(), analysis.warnings.begin(),
+                         analysis.warnings.end());
   for (const Permission permission : options.permissions) {
     result.permissions.push_back(permission_word(permission));
   }

@@ -9,8 +9,12 @@
 namespace plumber {
 namespace {
 
-// The name inside its function: what opstats counters are keyed by.
-std::string local_name(const std::string& name) { return name.substr(name.rfind('>') + 1); }
+// The name inside its function: what opstats counters are keyed by. Names may hold a '>'
+// themselves.
+std::string local_name(const Pipeline& pipeline, const Node& node) {
+  if (!node.outer) return node.name;
+  return node.name.substr(pipeline[*node.outer].name.size() + 1);
+}
 
 // The original's tracer counts a memory cache twice: as the cache and as its reader or writer.
 double times_counted(const Node& node) {
@@ -40,7 +44,7 @@ void align_op_counters(const Dump& dump, Pipeline& pipeline, PerNode<Counters>& 
   std::unordered_map<std::string, NodeId> by_name;
   std::set<std::string> ambiguous;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    const std::string name = local_name(pipeline.nodes[i].name);
+    const std::string name = local_name(pipeline, pipeline.nodes[i]);
     if (!by_name.emplace(name, static_cast<NodeId>(i)).second) ambiguous.insert(name);
   }
   pipeline.unaligned.model.clear();

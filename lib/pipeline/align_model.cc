@@ -242,7 +242,7 @@ class Aligner {
   static void take_parameter(const IteratorParameter& p, Node& node) {
     const double runs = p.tunable ? p.state_value : p.value;
     if (p.name == "parallelism") {
-      node.traced_parallelism = runs;
+      if (runs >= 1) node.traced_parallelism = runs;
       node.autotuned = p.tunable;
     } else if (p.name == "buffer_size") {
       node.traced_buffer_size = runs;

@@ -25,7 +25,7 @@ using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
 constexpr std::size_t kMostNesting = 32;
-constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostNodes = 100'000;
 
 // One scope under construction.
 struct Place {
@@ -115,8 +115,7 @@ class Builder {
 
   NodeId add_node(const Place& place, const NodeDef& def, std::vector<NodeId> inputs) {
     if (pipeline_.nodes.size() >= kMostNodes)
-      throw Error(ErrorKind::kInput, trace_.name,
-                  "the program has more than a million dataset nodes",
+      throw Error(ErrorKind::kInput, trace_.name, "the program has more than 100,000 dataset nodes",
                   "its functions probably call each other in a widening circle");
     Node node;
     node.name = place.prefix + def.name();
@@ -124,6 +123,9 @@ class Builder {
     if (op_traits(def.op()).op.empty())
       warn(fmt::format("{}: the op {} is not known; its counters stand for themselves", node.name,
                        def.op()));
+    const bool batches = node.kind == Kind::kBatch || node.kind == Kind::kMapBatch;
+    if (batches && node.count.value_or(0) <= 0)
+      warn(fmt::format("{}: its batch size is no constant above 0; it is taken for 1", node.name));
     node.inputs = std::move(inputs);
     read_functions(place, def, node);
     const auto id = static_cast<NodeId>(pipeline_.nodes.size());

@@ -13,6 +13,9 @@ namespace {
 using tensorflow::NodeDef;
 using tensorflow::TensorProto;
 
+// Programs have one or two in a row; a longer chain, or a loop, is not followed to its end.
+constexpr std::size_t kMostIdentities = 64;
+
 // A scalar may stand in tensor_content (little endian) instead of its typed field.
 template <class T>
 std::optional<T> from_content(const TensorProto& tensor) {
@@ -54,8 +57,7 @@ const NodeDef* GraphScope::find(std::string_view name) const {
 
 const NodeDef* GraphScope::producer(std::string_view input) const {
   const NodeDef* node = find(producer_of(input));
-  // A chain of Identity nodes is no longer than the graph; a loop of them ends here.
-  for (std::size_t steps = by_name_.size(); node && node->op() == "Identity" && steps > 0; --steps)
+  for (std::size_t steps = kMostIdentities; node && node->op() == "Identity" && steps > 0; --steps)
     node = node->input_size() > 0 ? find(producer_of(node->input(0))) : nullptr;
   return node && node->op() == "Identity" ? nullptr : node;
 }

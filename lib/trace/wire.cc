@@ -22,7 +22,7 @@ using tensorflow::GraphDef;
 using tensorflow::data::model::ModelProto;
 
 // A trace is a few hundred kB; what inflates beyond this is no trace.
-constexpr std::size_t kMostInflatedBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostInflatedBytes = std::size_t{1} << 28;
 constexpr const char* kTraceAgain =
     "record it again with scripts/plumber_tf.py trace; it writes whole files only";
 
@@ -110,7 +110,9 @@ bool is_program(const GraphDef& graph) {
 }
 
 bool is_model(const ModelProto& model) {
-  return model.nodes_size() > 0 && model.nodes().contains(model.output());
+  return model.nodes().contains(model.output()) &&
+         std::all_of(model.nodes().begin(), model.nodes().end(),
+                     [](const auto& entry) { return !entry.second.name().empty(); });
 }
 
 template <class M>
@@ -171,7 +173,7 @@ std::string gunzip_if_needed(const std::string& name, std::string bytes) {
   while (stream.Next(&data, &size)) {
     plain.append(static_cast<const char*>(data), static_cast<std::size_t>(size));
     if (plain.size() > kMostInflatedBytes)
-      throw input_error(name, "the gzip stream inflates to more than 1 GiB", "this is no trace");
+      throw input_error(name, "the gzip stream inflates to more than 256 MiB", "this is no trace");
   }
   // The stream reports no early end; the size that gzip stores last tells.
   if (stored_size(bytes) != static_cast<std::uint32_t>(plain.size()))
