@@ -235,7 +235,7 @@ def _spec_to_json(spec):
         return {"dataset": _spec_to_json(spec._element_spec),  # no public name for it
                 "shape": _shape_to_json(spec._dataset_shape)}
     if isinstance(spec, tf.OptionalSpec):
-        return {"optional": _spec_to_json(spec._value_structure)}
+        return {"optional": _spec_to_json(spec._element_spec)}
     if spec is None or type(spec).__name__ == "NoneTensorSpec":
         return {"none": True}
     if isinstance(spec, tuple):
@@ -292,10 +292,19 @@ SPEC_ATTRIBUTE = "_plumber_element_spec"
 
 def serialize(dataset):
     """The data set's own program, as a GraphDef that carries its element_spec."""
-    data = tf.raw_ops.DatasetToGraphV2(
-        input_dataset=tf.data.experimental.to_variant(dataset), external_state_policy=1,  # IGNORE
-        strip_device_assignment=True).numpy()
+    try:
+        data = tf.raw_ops.DatasetToGraphV2(
+            input_dataset=tf.data.experimental.to_variant(dataset),
+            external_state_policy=1).numpy()  # IGNORE
+    except tf.errors.OpError as error:
+        raise Error(f"TensorFlow cannot write this data set as a program: {error.message}",
+                    "leave out what is tied to this process, such as prefetch_to_device or "
+                    "copy_to_device, and add it to the loaded data set") from error
     graph = graph_pb2.GraphDef.FromString(data)
+    # TensorFlow's own strip_device_assignment leaves "/device::0" where a device had no type (as
+    # py_function's), which it then refuses to load.
+    for node in all_nodes(graph):
+        node.device = ""
     with contextlib.suppress(Error):  # a structure without a text form: load() will ask for it
         _return_node(graph).attr[SPEC_ATTRIBUTE].s = spec_to_text(dataset.element_spec).encode()
     return graph

@@ -119,10 +119,23 @@ class Search {
     own(n, node, r);
   }
 
-  // A selector that draws by chance changes the order of a mixture, not its elements.
+  // True if the data set surely never ends.
+  bool endless(NodeId n) const {
+    while (true) {
+      const Node& node = p_[n];
+      if (node.op.starts_with("RandomDataset")) return true;
+      if (node.kind == Kind::kRepeat && node.count.value_or(0) < 0) return true;
+      const bool may_end = node.kind == Kind::kTake || node.kind == Kind::kTakeWhile;
+      if (may_end || node.inputs.size() != 1 || !node.inner.empty()) return false;
+      n = node.inputs.front();
+    }
+  }
+
+  // A selector that draws by chance changes the order of a mixture, not its elements, if it goes on
+  // until the others have ended.
   void merge_input(const Node& node, std::size_t k, Randomness& r) const {
     Randomness below = below_[node.inputs[k]];
-    if (node.kind == Kind::kMixture && k == 0 && below.content) {
+    if (node.kind == Kind::kMixture && k == 0 && below.content && endless(node.inputs[0])) {
       below.order = below.content;
       below.content.reset();
     }

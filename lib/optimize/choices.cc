@@ -36,12 +36,19 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
   if (!node.function) return "";
   const Function& function = *node.function;
   if (function.facts.short_circuit) return "its function only passes elements on: there is no call";
+  const bool permitted = problem.options->permissions.contains(Permission::kStatefulParallel);
+  // Calls beside each other draw in any order: with a seed that takes away what the seed is for.
+  const bool in_order = problem.stock[id].parallelism < 2;
+  if (in_order && reaches(function, &FunctionFacts::seeded) && !permitted) {
+    return "its random values have a seed (" + function.facts.seeded.front() +
+           "), and calls beside each other would give them to other elements; "
+           "--allow stateful-parallel";
+  }
   const bool as_written_parallel = node.threading != Threading::kSynchronous;
   if (as_written_parallel) return "";
   if (reaches(function, &FunctionFacts::missing) || function.facts.recursive) {
     return "its function cannot be followed to its end, so it may keep state";
   }
-  const bool permitted = problem.options->permissions.contains(Permission::kStatefulParallel);
   if (reaches(function, &FunctionFacts::stateful) && !permitted) {
     return "its function keeps state (" + function.facts.stateful.front() +
            "), and calls beside each other would change its order; --allow stateful-parallel";

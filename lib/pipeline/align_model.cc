@@ -312,8 +312,14 @@ class Aligner {
   void list_unaligned() {
     std::map<std::string, int> names;
     for (const Iterator iterator : unaligned_) ++names[at(iterator).name];
+    // Windows and groups hand data sets on that stand in no program.
+    const bool windows = std::ranges::any_of(pipeline_.nodes, [](const Node& node) {
+      return node.kind == Kind::kWindow || node.kind == Kind::kGroup;
+    });
+    if (windows) names.erase("Window");
     for (std::size_t i = 0; i < seen_.size(); ++i)
-      if (!seen_[i]) ++names[tree_.iterators[i].name];
+      if (!seen_[i] && !(windows && tree_.iterators[i].name == "Window"))
+        ++names[tree_.iterators[i].name];
     pipeline_.unaligned.model.clear();
     for (const auto& [name, times] : names)
       pipeline_.unaligned.model.push_back(

@@ -16,6 +16,7 @@
 #include "pipeline/function_facts.h"
 #include "pipeline/graph_scope.h"
 #include "pipeline/node_attributes.h"
+#include "pipeline/seed_generators.h"
 
 namespace plumber {
 namespace {
@@ -194,19 +195,50 @@ class Builder {
   std::set<std::string> warned_;
 };
 
+std::optional<tensorflow::data::Options> options_of(const NodeDef& node) {
+  tensorflow::data::Options options;
+  const auto attribute = node.attr().find("serialized_options");
+  if (node.op() != "OptionsDataset" || attribute == node.attr().end()) return std::nullopt;
+  if (!options.ParseFromString(attribute->second.s())) return std::nullopt;
+  return options;
+}
+
+// Options.deterministic decides for the parallel ops that leave it to the options.
+void apply_determinism(const GraphDef& graph, Pipeline& pipeline) {
+  bool deterministic = true;
+  for (const NodeDef& node : graph.node())
+    if (const auto options = options_of(node); options && options->has_deterministic())
+      deterministic = options->deterministic();
+  if (deterministic) return;
+  for (Node& node : pipeline.nodes)
+    if (node.determinism_by_options) node.deterministic = false;
+}
+
+bool reads_variable(const Function& function) {
+  const auto& reads = function.facts.state_reads;
+  return std::find(reads.begin(), reads.end(), "ReadVariableOp") != reads.end();
+}
+
+void warn_of_frozen_variables(Pipeline& pipeline) {
+  for (const Node& node : pipeline.nodes)
+    if (node.function && reads_variable(*node.function))
+      pipeline.warnings.push_back(fmt::format(
+          "{}: its function reads a variable; a written program keeps the value that it had when "
+          "the trace was recorded",
+          node.name));
+}
+
 // The prototype recorder's own options, which stand in the graphs of traces without field 101.
 std::vector<std::string> recorder_options(const Trace& trace) {
   if (trace.recorder || trace.dialect != Dialect::kModel) return {};
   for (const NodeDef& node : trace.graph->node()) {
-    if (node.op() != "OptionsDataset") continue;
-    tensorflow::data::Options options;
-    const auto attribute = node.attr().find("serialized_options");
-    if (attribute == node.attr().end() || !options.ParseFromString(attribute->second.s())) continue;
-    const auto& optimization = options.optimization_options();
+    const auto options = options_of(node);
+    if (!options) continue;
+    const auto& optimization = options->optimization_options();
     const bool ours = optimization.has_apply_default_optimizations() &&
                       !optimization.apply_default_optimizations() &&
-                      options.threading_options().max_intra_op_parallelism() == 1 &&
-                      options.autotune_options().enabled();
+                      options->threading_options().max_intra_op_parallelism() == 1 &&
+                      options->autotune_options().enabled();
     if (ours)
       return {"experimental_optimization.apply_default_optimizations",
               "threading.max_intra_op_parallelism", "autotune.enabled"};
@@ -259,6 +291,10 @@ Pipeline build_pipeline(const Trace& trace) {
   Builder(trace, pipeline).run();
   pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
   set_outer_of_inner_chains(pipeline);
+  apply_determinism(*trace.graph, pipeline);
+  warn_of_frozen_variables(pipeline);
+  for (const std::string& twins : shared_seed_generators(*trace.graph))
+    pipeline.warnings.push_back(twins);
   align_counters(trace, pipeline);
   return pipeline;
 }

@@ -115,6 +115,14 @@ void note_kernels(const NodeDef& node, const NodesByName& nodes, FunctionFacts& 
   }
 }
 
+// A fixed seed, or a generator whose state may have been set.
+bool is_seeded(const NodeDef& node) {
+  if (node.op().starts_with("Rng") || node.op().starts_with("Stateful")) return true;
+  for (const char* seed : {"seed", "seed2"})
+    if (const AttrValue* value = attribute(node, seed); value && value->i() != 0) return true;
+  return false;
+}
+
 void note_effect(const NodeDef& node, bool reaches, FunctionFacts& facts) {
   if (is_control_flow(node.op())) facts.control_flow.push_back(node.op());
   switch (op_effect(node.op())) {
@@ -122,6 +130,7 @@ void note_effect(const NodeDef& node, bool reaches, FunctionFacts& facts) {
       break;
     case OpEffect::kRandom:
       if (reaches) facts.random.push_back(node.op());
+      if (reaches && is_seeded(node)) facts.seeded.push_back(node.op());
       break;
     case OpEffect::kStateRead:
       facts.state_reads.push_back(node.op());

@@ -39,6 +39,7 @@ struct Reach {
 void spread(const Reach& callee, const FunctionCall& call, Reach& caller) {
   FunctionFacts& facts = caller.facts;
   if (call.reaches) add(facts.random, callee.facts.random);
+  if (call.reaches) add(facts.seeded, callee.facts.seeded);
   add(facts.stateful, callee.facts.stateful);
   add(facts.state_reads, callee.facts.state_reads);
   add(facts.python, callee.facts.python);
@@ -56,9 +57,9 @@ void spread(const Reach& callee, const FunctionCall& call, Reach& caller) {
 
 Reach own_reach(FunctionBody& body) {
   FunctionFacts& facts = body.facts;
-  for (Names* names :
-       {&facts.random, &facts.stateful, &facts.state_reads, &facts.python, &facts.control_flow,
-        &facts.sharding, &facts.sharding_large, &facts.locking, &body.reordering})
+  for (Names* names : {&facts.random, &facts.seeded, &facts.stateful, &facts.state_reads,
+                       &facts.python, &facts.control_flow, &facts.sharding, &facts.sharding_large,
+                       &facts.locking, &body.reordering})
     tidy(*names);
   facts.ops = std::min(kMostOps, facts.ops);
   return {facts, body.reordering, body.consumes_dataset};

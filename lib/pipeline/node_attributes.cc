@@ -88,6 +88,7 @@ void read_flags(const NodeDef& def, Node& node) {
   const auto* deterministic = attribute(def, "deterministic");
   node.deterministic =
       !(deterministic && deterministic->s() == "false") && !flag(def, "sloppy", false);
+  node.determinism_by_options = deterministic && deterministic->s() == "default";
   node.reshuffle_each_iteration = flag(def, "reshuffle_each_iteration", true);
   node.stop_on_empty = flag(def, "stop_on_empty_dataset", false);
   node.inter_op = flag(def, "use_inter_op_parallelism", true);

@@ -53,6 +53,8 @@ struct FunctionFacts {
   std::vector<std::string> state_reads;     // reads of variables and tables: op_effects.h
   std::vector<std::string> sharding_large;  // kernels that shard from ~100,000 elements on
   std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
+  // Random ops that give the same values in each run if their calls keep their order.
+  std::vector<std::string> seeded;
 };
 
 struct Function {
@@ -98,6 +100,7 @@ struct Node {
   std::string cache_file;                       // cache(filename); empty: in memory
   bool drop_remainder = false;
   bool deterministic = true;
+  bool determinism_by_options = false;  // the op leaves it to Options.deterministic
   bool reshuffle_each_iteration = true;
   bool stop_on_empty = false;
   bool inter_op = true;     // use_inter_op_parallelism

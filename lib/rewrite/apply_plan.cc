@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "graph.pb.h"
 #include "pipeline/fingerprint.h"
+#include "pipeline/seed_generators.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"
 #include "rewrite/rewriting.h"
@@ -26,6 +27,13 @@ void check_fingerprint(const GraphDef& graph, const Plan& plan) {
               fmt::format("it was made for another program ({}, this one is {})",
                           plan.graph_fingerprint, own),
               "run 'plumber optimize' on the trace that is to be rewritten");
+}
+
+void refuse_shared_generators(const GraphDef& graph) {
+  const auto shared = shared_seed_generators(graph);
+  if (!shared.empty())
+    throw Error(ErrorKind::kInput, "program", shared.front(),
+                "every change of a plan also stands as a line of Python");
 }
 
 struct Fault {
@@ -85,6 +93,7 @@ std::optional<ElementSpec> root_spec(Body& main) {
 
 GraphDef apply_plan(const GraphDef& graph, const Plan& plan) {
   check_fingerprint(graph, plan);
+  refuse_shared_generators(graph);
   GraphDef result = graph;
   Rewriting program(&result);
   const std::optional<ElementSpec> before = root_spec(program.graph.main());
