@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/optimize.h"
 
+#include <cmath>
+
 #include "optimize/default_model.h"
 #include "optimize/paper_plan.h"
 #include "optimize/plan_builder.h"
@@ -8,26 +10,42 @@
 namespace plumber {
 namespace {
 
-/// Nothing was measured, so nothing can be chosen.
-OptimizeResult nothing_measured(const OptimizeOptions& options) {
+/// Nothing can be chosen, and why.
+OptimizeResult nothing_planned(const OptimizeOptions& options, const std::string& why) {
   OptimizeResult result;
   result.model = options.model;
   result.limits = options.limits;
-  result.predicted.why = "the trace has no counters";
-  result.warnings.emplace_back("nothing was measured, so there is nothing to optimise by");
+  result.predicted.why = why;
+  result.warnings.push_back("nothing was measured, so there is nothing to optimise by");
   return result;
 }
 
-bool is_measured(const Analysis& analysis) {
-  for (const NodeCost& cost : analysis.costs.nodes) {
-    if (cost.work_s > 0 || cost.cpu_s > 0) return true;
+bool is_usable(const NodeCost& cost, const NodeAnalysis& node) {
+  for (const double value : {cost.work_s, cost.cpu_s, cost.calls, cost.elements, cost.disk_bytes,
+                             node.bytes_per_element}) {
+    if (!std::isfinite(value) || value < 0) return false;
   }
-  return false;
+  return true;
+}
+
+/// Why the trace's numbers cannot be optimised by; empty if they can.
+std::string why_unusable(const Pipeline& pipeline, const Analysis& analysis) {
+  bool measured = false;
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const NodeCost& cost = analysis.costs.nodes[id];
+    if (!is_usable(cost, analysis.nodes[id])) {
+      return "the costs of " + pipeline[id].name + " are no numbers";
+    }
+    measured = measured || cost.work_s > 0 || cost.cpu_s > 0;
+  }
+  return measured ? "" : "the trace has no counters";
 }
 
 OptimizeResult solve_model(const Pipeline& pipeline, const Analysis& analysis,
                            const OptimizeOptions& options) {
-  if (!is_measured(analysis)) return nothing_measured(options);
+  const std::string why = why_unusable(pipeline, analysis);
+  if (!why.empty()) return nothing_planned(options, why);
   switch (options.model) {
     case ModelKind::kDefault:
       return optimize_by_default_model(pipeline, analysis, options);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "catch2_any.h"
 #include "small_pipeline.h"
 
@@ -260,7 +262,12 @@ TEST_CASE("without counters nothing is planned") {
   for (NodeCost& cost : p.analysis.costs.nodes) cost = {};
   const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
   CHECK(result.status == PlanStatus::kNoChange);
+  CHECK(result.predicted.why == "the trace has no counters");
   CHECK(result.warnings.size() == 1);
+  p = training();
+  p.analysis.costs.nodes[NodeId{1}].work_s = std::nan("");
+  CHECK(optimize(p.pipeline, p.analysis, within(2, 8e9)).predicted.why ==
+        "the costs of ParallelMapDatasetV2/_1 are no numbers");
 }
 
 TEST_CASE("permissions by their words") {
