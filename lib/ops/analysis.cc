@@ -123,7 +123,7 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
   add_disk_bytes(p, a);
 }
 
-void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
+void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Analysis& a) {
   a.warnings = p.warnings;
   const auto add = [&](std::string text) { a.warnings.push_back(std::move(text)); };
   if (p.dumps.empty()) {
@@ -139,7 +139,7 @@ void warn(const Pipeline& p, const CounterWindow& w, Analysis& a) {
       add(fmt::format("{}: AUTOTUNE had not chosen its parallelism (-1)", node.name));
   if (std::ranges::none_of(p.nodes, &Node::aligned))
     add("no node of the program has counters: do the program and the counters belong together?");
-  if (a.rate.observed_per_s.value_or(0) > 0 &&
+  if (traced_think_time && a.rate.observed_per_s.value_or(0) > 0 &&
       a.costs.think_time_s * *a.rate.observed_per_s > 1 + kTolerance)
     add(fmt::format("the consumer's think time of {} is longer than the period of {}: one is wrong",
                     format_seconds(a.costs.think_time_s),
@@ -188,7 +188,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   for (std::size_t i = 0; i < pipeline.size(); ++i)
     a.nodes[static_cast<NodeId>(i)].held_bytes = held[static_cast<NodeId>(i)];
   a.findings = findings(pipeline, a);
-  warn(pipeline, window, a);
+  warn(pipeline, window, !options.think_time_s, a);
   return a;
 }
 

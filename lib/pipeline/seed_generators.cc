@@ -25,7 +25,10 @@ std::string generator_of(const GraphScope& scope, const NodeDef& node) {
   const auto value = generator->attr().find("value");
   if (value == generator->attr().end()) return "";
   const auto& handles = value->second.tensor().resource_handle_val();
-  return handles.empty() ? "" : handles[0].container() + "/" + handles[0].name();
+  // TensorFlow numbers its generators; another name says nothing of what is shared.
+  const bool numbered =
+      !handles.empty() && handles[0].name().find("SeedGenerator_") != std::string::npos;
+  return numbered ? handles[0].name() : "";
 }
 
 }  // namespace

@@ -88,7 +88,9 @@ TEST_CASE("what was written is read back, with every byte value and over a chunk
 TEST_CASE("reading names the file and says what the system said") {
   const Folder folder;
   CHECK(error_of([&] { read_file(folder / "none"); }) ==
-        "plumber: error: " + (folder / "none") + ": cannot open: No such file or directory");
+        "plumber: error: " + (folder / "none") +
+            ": cannot open: No such file or directory"
+            "\nhint: check the name; names are relative to the current directory");
   CHECK(error_of([&] { read_file(folder.path()); }) ==
         "plumber: error: " + folder.path() + ": cannot read: Is a directory");
 }
@@ -163,7 +165,8 @@ TEST_CASE("a write that fails halfway leaves the target as before and nothing be
 
 TEST_CASE("a full device reports the write error and stays a device") {
   CHECK(error_of([] { write_output("/dev/full", "x"); }) ==
-        "plumber: error: /dev/full: cannot write: No space left on device");
+        "plumber: error: /dev/full: cannot write: No space left on device\n"
+        "hint: free some space, or write to another place");
   CHECK(fs::is_character_file("/dev/full"));
 }
 
