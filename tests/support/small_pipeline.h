@@ -8,7 +8,10 @@
 //   p.finish(p.batch(map, 16));
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/analysis.h"
 #include "ops/hand_off.h"
@@ -101,6 +104,8 @@ class SmallPipeline {
 
   void finish(NodeId root) {
     pipeline.root = root;
+    resize(analysis.costs.nodes, pipeline.size());
+    resize(analysis.nodes, pipeline.size());
     analysis.setting = PerNode<NodeSetting>(pipeline.size());
   }
 
@@ -123,13 +128,22 @@ class SmallPipeline {
     append(analysis.nodes, node);
   }
 
+  /// Room for more values than there are nodes yet: PerNode does not grow, and copying it for each
+  /// node would be quadratic. finish() takes the rest away.
   template <class T>
-  static void append(PerNode<T>& values, const T& value) {
-    PerNode<T> longer(values.size() + 1, value);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      longer[static_cast<NodeId>(i)] = values[static_cast<NodeId>(i)];
+  void append(PerNode<T>& values, const T& value) {
+    const std::size_t node = pipeline.size() - 1;
+    if (node >= values.size()) resize(values, 2 * node + 8);
+    values[static_cast<NodeId>(node)] = value;
+  }
+
+  template <class T>
+  static void resize(PerNode<T>& values, std::size_t size) {
+    PerNode<T> resized(size);
+    for (std::size_t i = 0; i < std::min(size, values.size()); ++i) {
+      resized[static_cast<NodeId>(i)] = values[static_cast<NodeId>(i)];
     }
-    values = std::move(longer);
+    values = std::move(resized);
   }
 };
 
