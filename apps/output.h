@@ -36,8 +36,8 @@ std::string program_document(const Trace& trace, const Plan& plan, const std::st
 /// Writes the whole document to the file, or to standard output.
 void write_document(const std::string& path, const std::string& document);
 
-/// Error(kUsage) if a file to write is one to read, or two files to write are one: the input stays as
-/// it is, whatever the name or link by which it is meant.
+/// Error(kUsage) if a file to write is one to read, or two files to write are one: the input stays
+/// as it is, whatever the name or link by which it is meant.
 void protect_files(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 /// Warnings on standard error, unless asked to be quiet.
