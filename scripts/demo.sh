@@ -15,7 +15,7 @@ esac
 
 scripts/install_deps.sh "${packages[@]}"
 cmake --preset release >/dev/null
-cmake --build --preset release -j "$(nproc)"
+cmake --build --preset release -j "$(nproc)" --target plumber
 out=build/demo
 mkdir -p "$out"
 export PATH=$PWD/build/release/apps:$PATH
@@ -36,7 +36,10 @@ echo "The program in $out/tuned.pb is for TensorFlow: ds = plumber_tf.load('$out
 python=$(scripts/tensorflow_python.sh)
 export TF_CPP_MIN_LOG_LEVEL=3
 pipeline=testdata/pipelines/imagenet_train.py
-[[ -e $out/data ]] || show "$python" scripts/make_testdata.py "$out/data"
+if [[ ! -e $out/data/complete ]]; then
+  show "$python" scripts/make_testdata.py "$out/data"
+  touch "$out/data/complete"
+fi
 show "$python" scripts/plumber_tf.py trace "$pipeline:make" --arg "data_dir=$out/data" \
   --seconds 10 -o "$out/trace.pb"
 show plumber optimize "$out/trace.pb" --cores "$(nproc)" --mem 4G --rewrite "$out/faster.pb"
