@@ -63,7 +63,8 @@ void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled,
   const bool bare = p.consumer.bare;
   if (bare && w.root_elements > 0) observed.cpu_s = w.process_cpu_s / w.root_elements;
   observed.think_time_s = p.consumer.think_time_s.value_or(a.costs.think_time_s);
-  fit_hand_off(p, a.setting, traced_machine(p), observed, a.costs);
+  observed.machine = traced_machine(p);
+  fit_hand_off(p, a.setting, observed, a.costs);
 }
 
 void bound(const Pipeline& p, Analysis& a) {

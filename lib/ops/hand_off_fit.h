@@ -12,11 +12,12 @@ struct Observed {
   double period_s = 0;      // per root element; 0: unknown
   double cpu_s = 0;         // process CPU per root element; 0: unknown
   double think_time_s = 0;  // as traced, the recorder's own loop included
+  Machine machine;
 };
 
 /// Sets costs.hand_off.scale_w (so that the model gives the traced period) and scale_h (traced
 /// CPU), both within 0.6 ... 1.6; scale_clamped if that range did not suffice.
-void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Machine& machine,
-                  const Observed& observed, Costs& costs);
+void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observed& observed,
+                  Costs& costs);
 
 }  // namespace plumber

@@ -110,7 +110,7 @@ bool may_be_compressed(const GraphScope& scope, const NodeDef& def) {
   const bool fixed = def.op() == "FixedLengthRecordDatasetV2";
   if (!fixed && def.op().rfind("TFRecord", 0) != 0 && def.op().rfind("TextLine", 0) != 0)
     return false;
-  return scope.text(def, fixed ? 5 : 1).value_or("?") != "";
+  return !scope.text(def, fixed ? 5 : 1).value_or("?").empty();
 }
 
 void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& traits, Node& node) {
