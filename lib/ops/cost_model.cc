@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/hand_off.h"
+#include "ops/pauses.h"
 
 namespace plumber {
 namespace {
@@ -32,6 +33,13 @@ struct Segment {
   std::map<NodeId, double> shares;
 };
 
+// Calls of a parallel op per root element.
+struct Calls {
+  NodeId node{};
+  double period_s = 0;
+  double dispatch_s = 0;
+};
+
 class Evaluator {
  public:
   Evaluator(const Pipeline& p, const Costs& costs, const Setting& setting, const Machine& machine)
@@ -41,6 +49,7 @@ class Evaluator {
         machine_(machine),
         h_(costs.hand_off),
         active_(active_nodes(p, setting)),
+        pauses_(pauses_above(p, costs, setting)),
         above_(p.size(), 0),
         below_(p.size(), 0),
         above_prefetch_(p.size(), 0) {
@@ -53,6 +62,7 @@ class Evaluator {
     add_dispatch();
     add_handovers();
     add_thread_bounds();
+    add_calls();
     add_parallel_bounds();
     add_cpu_bound();
     add_disk_bound();
@@ -213,7 +223,7 @@ class Evaluator {
     result_.clamped_work_s = clamped_s;
   }
 
-  void add_parallel_bounds() {
+  void add_calls() {
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const NodeId n = id(i);
       const NodeSetting& s = setting_[n];
@@ -222,8 +232,8 @@ class Evaluator {
         continue;
       const NodeCost& cost = costs_.nodes[n];
       const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-      const ParallelCall call =
-          parallel_call(h_, work_s, s.parallelism, s.mode == Mode::kParallelInline);
+      const ParallelCall call = parallel_call(h_, work_s, {s.parallelism, machine_.cores},
+                                              s.mode == Mode::kParallelInline);
       double period_s = (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, s.parallelism);
       // One call in flight: the runner fetches its next input only when the call is done.
       if (s.parallelism < 2) {
@@ -231,10 +241,35 @@ class Evaluator {
         period_s += runner.work_s + runner.dispatch_s;
       }
       cpu_s_ += cost.calls * call.cpu_s;
-      add_bound(BoundKind::kParallel, {{n, period_s}}, period_s);
-      note_period(period_s, cost.calls * call.wall_s / std::max(1.0, s.parallelism),
-                  cost.work_clamped ? cost.work_s / std::max(1.0, s.parallelism) : 0);
+      if (p_[n].kind == Kind::kBatch) cpu_s_ += h_.cold_copy * cost.work_s;
+      const double idle_s =
+          idle_in_pauses_s(pauses_[n], s.parallelism, work_s + call.cpu_s, machine_.cores);
+      idle_s_ += idle_s;
+      if (idle_s > 0 && (!idle_node_ || idle_s > most_idle_s_)) idle_node_ = n;
+      if (idle_node_ == n) most_idle_s_ = idle_s;
+      calls_.push_back({n, period_s, cost.calls * call.wall_s / std::max(1.0, s.parallelism)});
     }
+  }
+
+  // Cores that wait in pauses are lost by too few calls: the node that loses most answers for it.
+  void add_parallel_bounds() {
+    const double waiting_s = idle_s_ > 0 ? cores_period_s(cpu_s_ + idle_s_) : 0;
+    for (const Calls& calls : calls_) {
+      const NodeCost& cost = costs_.nodes[calls.node];
+      const bool waits = idle_node_ == calls.node;
+      const double period_s = std::max(calls.period_s, waits ? waiting_s : 0);
+      add_bound(BoundKind::kParallel, {{calls.node, period_s}}, period_s);
+      note_period(
+          period_s, calls.dispatch_s,
+          cost.work_clamped ? cost.work_s / std::max(1.0, setting_[calls.node].parallelism) : 0);
+    }
+  }
+
+  // Period at which the cores have done so many core seconds, as far as they can be busy.
+  double cores_period_s(double core_s) const {
+    const double ideal_s = core_s / machine_.cores;
+    const bool small = ideal_s < kSmallWork_s * most_handed_over_;
+    return ideal_s / (!costs_.hand_off_known ? 1 : small ? kUsableSmall : kUsableLarge);
   }
 
   void add_cpu_bound() {
@@ -244,10 +279,7 @@ class Evaluator {
     for (std::size_t i = 0; i < p_.size(); ++i)
       if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0)
         shares[id(i)] = costs_.nodes[id(i)].cpu_s;
-    const double ideal_s = cpu_s_ / machine_.cores;
-    const bool small = ideal_s < kSmallWork_s * most_handed_over_;
-    const double usable = !costs_.hand_off_known ? 1 : small ? kUsableSmall : kUsableLarge;
-    const double period_s = ideal_s / usable;
+    const double period_s = cores_period_s(cpu_s_);
     add_bound(BoundKind::kCpu, std::move(shares), period_s);
     note_period(period_s, 0, 0);
   }
@@ -289,9 +321,13 @@ class Evaluator {
   const Machine& machine_;
   const HandOff& h_;
   PerNode<bool> active_;
+  PerNode<Pause> pauses_;
   PerNode<int> above_, below_;
   PerNode<int> above_prefetch_;  // the thread above the prefetch inserted above a node
   std::vector<Segment> segments_;
+  std::vector<Calls> calls_;
+  std::optional<NodeId> idle_node_;
+  double idle_s_ = 0, most_idle_s_ = 0;  // core seconds per root element that too few calls lose
   Evaluation result_;
   double cpu_s_ = 0;
   double most_handed_over_ = 0;  // elements per root element over the busiest boundary

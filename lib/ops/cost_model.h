@@ -7,7 +7,8 @@
 //   segment thread:   a_i = sum of its nodes' work + n_i W (dispatched calls) + hand-overs C e
 //   parallel node:    (b_i + n_i wp) / p
 //   parallel interleave: inner segment / min(p, cycle_length, files)
-//   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists
+//   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists;
+//                     with the idle cores of pauses.h a bound of the calls that are too few
 //   disk, Python lock, consumer's think time Z in the root segment
 // The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C
 // with the work an element on the slower side; constants come from the calibration, else built-in
@@ -34,6 +35,7 @@ struct HandOff {
   double runner = 8e-6;                       // a parallel op's runner thread, a call
   double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;  // hand-over of one element through a buffer
   double cache_read = 1.5e-6;                 // one element out of a filled memory cache
+  double cold_copy = 0.25;                    // of a batch's work, more on a thread of its own
   double scale_w = 1, scale_h = 1;            // fitted to the trace (hand_off_fit.h)
   bool scale_clamped = false;                 // the fit wanted more than its range
   bool calibrated = false;                    // the constants are this machine's

@@ -15,7 +15,16 @@ struct ParallelCall {
   double wall_s = 0;
   double cpu_s = 0;
 };
-ParallelCall parallel_call(const HandOff& hand_off, double work_s, double parallelism,
+
+/// Calls of one op that may be in flight, and the cores they run on.
+struct CallsInFlight {
+  double parallelism = 1;
+  double cores = 1;
+};
+
+/// Most of a call's CPU is threads that spin before they sleep, and wake again. With more calls in
+/// flight than cores they find the next one waiting: four times as many halve it.
+ParallelCall parallel_call(const HandOff& hand_off, double work_s, const CallsInFlight& calls,
                            bool inline_body);
 
 /// The machine's constants where the trace has them, built-in ones elsewhere.

@@ -4,20 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/hand_off.h"
 #include "optimize/cache_choices.h"
+#include "optimize/calls.h"
 
 namespace plumber {
 namespace {
 
-constexpr double kShortCall_s = 200e-6;
 constexpr double kHandover_s = 15e-6;  // of one element from thread to thread, at most
-constexpr double kSpareCalls = 1.25;   // over what the period asks for: the hedge of a settled plan
 constexpr std::size_t kMostLevelled =
     40;                              // nodes; with more of them calls are not chosen one by one
 constexpr std::size_t kLarge = 100;  // choices
 constexpr double kLargePrefetches = 16;
-constexpr double kSmallShare = 0.01;  // of all work: not worth a split of its own
+constexpr double kLarge_bytes = 400e3;  // of an element: 100,000 numbers, from which kernels share
+constexpr double kSmallShare = 0.01;    // of all work: not worth a split of its own
 
 bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*facts) {
   return !(function.facts.*facts).empty();
@@ -56,6 +55,37 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
   return "";
 }
 
+bool runs_body_inline(Mode mode) { return mode == Mode::kInline || mode == Mode::kParallelInline; }
+
+/// True if a kernel of the function shares its work with TensorFlow's intra-op threads, at elements
+/// of this size.
+std::string sharding_kernel(const Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  const FunctionFacts& facts = node.function->facts;
+  if (!facts.sharding.empty()) return facts.sharding.front();
+  double bytes = problem.analysis->nodes[id].bytes_per_element;
+  for (const NodeId input : node.inputs) {
+    bytes = std::max(bytes, problem.analysis->nodes[input].bytes_per_element);
+  }
+  return bytes >= kLarge_bytes && !facts.sharding_large.empty() ? facts.sharding_large.front() : "";
+}
+
+/// Why its function must not run on the thread that asks for the element, or would lose by it;
+/// empty if it may.
+std::string why_not_inline(const Problem& problem, NodeId id) {
+  const FunctionFacts& facts = problem.node(id).function->facts;
+  if (!facts.control_flow.empty()) {
+    return "its function reaches control flow (" + facts.control_flow.front() +
+           "), which TensorFlow does not run inline";
+  }
+  if (!facts.missing.empty() || facts.recursive) {
+    return "its function cannot be followed to its end, so it may reach control flow";
+  }
+  const std::string kernel = sharding_kernel(problem, id);
+  if (kernel.empty()) return "";
+  return kernel + " shares its work with other threads and would wait for them on this one";
+}
+
 bool same_way(const NodeSetting& a, const NodeSetting& b) {
   return a.mode == b.mode && a.parallelism == b.parallelism;
 }
@@ -92,6 +122,14 @@ double inner_work_s(const Problem& problem, NodeId id) {
   return work_s / std::max(problem.cost(id).elements, 1e-9);
 }
 
+/// Inline only pays where handing a call over weighs against its work.
+bool worth_inline(const Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  const NodeCost& cost = problem.cost(id);
+  if (!node.function || cost.calls <= 0 || cost.python) return false;
+  return problem.analysis->costs.hand_off_known && cost.work_s < kShortCall_s * cost.calls;
+}
+
 /// Sequential again is only a choice where hand-overs weigh: long calls lose nothing beside others,
 /// and readers of large elements gain from reading ahead.
 bool worth_sequential(const Problem& problem, NodeId id) {
@@ -102,22 +140,43 @@ bool worth_sequential(const Problem& problem, NodeId id) {
   return cost.work_s < kShortCall_s * std::max(cost.calls, 1e-9);
 }
 
+bool worth_a_choice(const Problem& problem, NodeId id, Mode mode) {
+  if (runs_body_inline(mode)) return worth_inline(problem, id);
+  return is_boundary(problem.node(id), {mode}) || worth_sequential(problem, id);
+}
+
+/// Why a node must not run this way; empty if it may.
+std::string why_not(const Problem& problem, NodeId id, Mode mode) {
+  std::string reason = runs_body_inline(mode) ? why_not_inline(problem, id) : "";
+  if (reason.empty() && is_boundary(problem.node(id), {mode})) {
+    reason = why_not_parallel(problem, id);
+  }
+  return reason;
+}
+
+void reject(const Problem& problem, NodeId id, const Rejected& rejected, Choices& choices) {
+  const std::string& name = problem.node(id).name;
+  const bool said = !choices.rejected.empty() && choices.rejected.back().node == name &&
+                    choices.rejected.back().reason == rejected.reason;
+  if (!said) choices.rejected.push_back(rejected);
+}
+
 void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& choices) {
   NodeChoices& node = choices.nodes[id];
   for (const ModeChange& change : mode_changes(problem.node(id).op)) {
-    const bool parallel = is_boundary(problem.node(id), {change.mode});
-    if (!parallel) {
-      if (worth_sequential(problem, id)) add_mode(node, change, change.mode, 1);
+    if (!worth_a_choice(problem, id, change.mode)) continue;
+    const std::string reason = why_not(problem, id, change.mode);
+    if (!reason.empty()) {
+      reject(problem, id, {edit_word(change.edit), problem.node(id).name, reason}, choices);
       continue;
     }
-    const std::string reason = why_not_parallel(problem, id);
-    if (!reason.empty()) {
-      choices.rejected.push_back({edit_word(change.edit), problem.node(id).name, reason});
+    if (!is_boundary(problem.node(id), {change.mode})) {
+      add_mode(node, change, change.mode, 1);
       continue;
     }
     const int most = choices.most_calls[id];
-    const bool more =
-        !is_boundary(problem.node(id), problem.stock[id]) || most > problem.stock[id].parallelism;
+    const bool other_way = change.mode != problem.stock[id].mode;
+    const bool more = other_way || most > problem.stock[id].parallelism;
     if (!every_level && most >= 2 && more) add_mode(node, change, change.mode, most);
     if (!every_level) continue;
     for (const int calls : call_levels(most)) add_mode(node, change, change.mode, calls);
@@ -131,8 +190,13 @@ bool differ_in_calls_only(const NodeChoices& node) {
   return stock.mode == other.mode && stock.parallelism < other.parallelism;
 }
 
-bool fewer_calls(const ModeChoice& a, const ModeChoice& b) {
-  return a.setting.parallelism < b.setting.parallelism;
+/// Of two ways to run a node, without looking at the rest: short functions inline, others with most
+/// calls in flight.
+bool worse_by_rule(const ModeChoice& a, const ModeChoice& b) {
+  const auto rank = [](const ModeChoice& choice) {
+    return std::pair(choice.setting.mode == Mode::kInline, choice.setting.parallelism);
+  };
+  return rank(a) < rank(b);
 }
 
 double total_work(const Problem& problem) {
@@ -176,29 +240,6 @@ bool memory_matters(const Problem& problem, const Choices& choices, double memor
   return nodes <= kMostLevelled && bytes > 0.02 * memory_bytes;
 }
 
-/// CPU of a root element for the node and all that stands above it.
-PerNode<double> cpu_from_here_up(const Problem& problem) {
-  PerNode<double> cpu_s(problem.pipeline->size(), 0);
-  for (std::size_t i = problem.pipeline->size(); i-- > 0;) {
-    const auto id = static_cast<NodeId>(i);
-    double above_s = 0;
-    for (const NodeId consumer : problem.consumers[id]) {
-      above_s = std::max(above_s, cpu_s[consumer]);
-    }
-    cpu_s[id] = problem.cost(id).cpu_s + above_s;
-  }
-  return cpu_s;
-}
-
-/// Seconds that one call at a time needs for a root element.
-double service_s(const Problem& problem, NodeId id) {
-  const NodeCost& cost = problem.cost(id);
-  if (cost.calls <= 0) return cost.work_s;
-  const HandOff& hand_off = problem.analysis->costs.hand_off;
-  return cost.work_s +
-         cost.calls * parallel_call(hand_off, cost.work_s / cost.calls, 2, false).wall_s;
-}
-
 /// The choices of a large program: all that can run parallel does, and prefetches may stand at even
 /// shares of the work only.
 void thin_out(const Problem& problem, Choices& choices) {
@@ -207,7 +248,7 @@ void thin_out(const Problem& problem, Choices& choices) {
   for (std::size_t i = 0; i < choices.nodes.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     NodeChoices& node = choices.nodes[id];
-    const auto most = std::max_element(node.modes.begin(), node.modes.end(), fewer_calls);
+    const auto most = std::max_element(node.modes.begin(), node.modes.end(), worse_by_rule);
     if (most != node.modes.begin())
       node.modes = {node.modes.front(), *most};
     else
@@ -221,27 +262,6 @@ void thin_out(const Problem& problem, Choices& choices) {
 }
 
 }  // namespace
-
-PerNode<int> most_calls(const Problem& problem) {
-  const double cores = std::max(1.0, std::floor(problem.machine.cores + 1e-9));
-  const PerNode<double> cpu_s = cpu_from_here_up(problem);
-  PerNode<int> most(problem.pipeline->size(), 1);
-  for (std::size_t i = 0; i < most.size(); ++i) {
-    const auto id = static_cast<NodeId>(i);
-    const NodeCost& cost = problem.cost(id);
-    const bool short_calls = cost.calls > 0 && cost.work_s < kShortCall_s * cost.calls;
-    most[id] = static_cast<int>(cores >= 2 && short_calls ? 2 * cores : cores);
-    const bool reads = !problem.node(id).inner.empty();
-    // TensorFlow refuses an interleave with more calls than open files.
-    const auto& cycle = problem.node(id).cycle_length;
-    if (reads && cycle && *cycle > 0)
-      most[id] = static_cast<int>(std::min<std::int64_t>(most[id], *cycle));
-    if (reads || cores < 2 || cpu_s[id] <= 0) continue;
-    const double needed = std::ceil(kSpareCalls * service_s(problem, id) * cores / cpu_s[id]);
-    most[id] = static_cast<int>(std::min<double>(most[id], std::max(2.0, needed)));
-  }
-  return most;
-}
 
 Choices find_choices(const Problem& problem, double memory_bytes) {
   Choices choices;

@@ -38,11 +38,6 @@ struct Choices {
 /// `memory_bytes`: what is left of the budget; negative: the program is over it, nothing is added.
 Choices find_choices(const Problem& problem, double memory_bytes);
 
-/// Most calls in flight that are worth having: the cores, twice as many where a call's work is so
-/// short (below 0.2 ms) that its threads are mostly waking up. No more than the shortest period
-/// asks for at which the node runs at all: what stands above it then runs too, on the same cores.
-PerNode<int> most_calls(const Problem& problem);
-
 /// How many columns of 0/1 the choices make.
 std::size_t count_choices(const Choices& choices);
 

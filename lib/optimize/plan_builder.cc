@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/number_format.h"
+#include "ops/hand_off.h"
 #include "optimize/programme_input.h"
 #include "optimize/python_line.h"
 
@@ -112,8 +113,23 @@ class Builder {
     if (!problem_.node(id).inner.empty()) {
       return "handing its elements over costs more than reading beside the rest saves";
     }
-    return fmt::format("{} of work a call is less than handing it to another thread costs",
-                       format_seconds(cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s));
+    const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+    if (setting(id).mode != Mode::kInline) {
+      return fmt::format("{} of work a call is less than handing it to another thread costs",
+                         format_seconds(work_s));
+    }
+    return fmt::format("{}{} of work a call against {} to hand it to another thread",
+                       cost.work_clamped ? "at most " : "", format_seconds(work_s),
+                       format_seconds(hand_off_s(id, work_s)));
+  }
+
+  /// What a call costs beyond its work as stock TensorFlow runs it.
+  double hand_off_s(NodeId id, double work_s) const {
+    const HandOff& constants = problem_.analysis->costs.hand_off;
+    const NodeSetting& stock = problem_.stock[id];
+    if (!is_boundary(problem_.node(id), stock)) return dispatch_latency_s(constants, work_s);
+    const CallsInFlight calls{stock.parallelism, problem_.machine.cores};
+    return parallel_call(constants, work_s, calls, stock.mode == Mode::kParallelInline).wall_s;
   }
 
   void add_cache(NodeId id) {

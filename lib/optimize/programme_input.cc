@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/hand_off.h"
+#include "ops/pauses.h"
 #include "optimize/ledger.h"
 
 namespace plumber {
@@ -28,7 +29,8 @@ class InputOf {
         setting_(setting),
         hand_off_(problem.analysis->costs.hand_off),
         now_(evaluate(problem, setting)),
-        active_(active_nodes(*problem.pipeline, setting)) {
+        active_(active_nodes(*problem.pipeline, setting)),
+        pauses_(pauses_above(*problem.pipeline, problem.analysis->costs, setting)) {
     sum_segments();
   }
 
@@ -160,11 +162,15 @@ class InputOf {
   void set_calls(NodeId id, const NodeSetting& setting, ModeOption& option) {
     const NodeCost& cost = problem_.cost(id);
     const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-    const ParallelCall call = parallel_call(hand_off_, work_s, setting.parallelism,
-                                            setting.mode == Mode::kParallelInline);
+    const ParallelCall call =
+        parallel_call(hand_off_, work_s, {setting.parallelism, problem_.machine.cores},
+                      setting.mode == Mode::kParallelInline);
     const double all_s = cost.work_s + cost.calls * call.wall_s;
     option.own_s = all_s / std::max(1.0, setting.parallelism);
-    option.cpu_s += cost.calls * call.cpu_s;
+    option.cpu_s +=
+        cost.calls * call.cpu_s + idle_in_pauses_s(pauses_[id], setting.parallelism,
+                                                   work_s + call.cpu_s, problem_.machine.cores);
+    if (problem_.node(id).kind == Kind::kBatch) option.cpu_s += hand_off_.cold_copy * cost.work_s;
     option.below_s += hand_off_.runner * cost.calls;
     // One call in flight: the runner fetches its next input only when the call is done.
     if (setting.parallelism < 2) option.below_s = std::max(option.below_s, all_s);
@@ -190,6 +196,7 @@ class InputOf {
   const HandOff& hand_off_;
   Evaluation now_;
   PerNode<bool> active_;
+  PerNode<Pause> pauses_;
   std::vector<SegmentSum> segments_;
 };
 

@@ -32,9 +32,9 @@ double stock_calls_bound_s(const Problem& problem, NodeId id) {
   const NodeSetting& setting = problem.stock[id];
   const NodeCost& cost = problem.cost(id);
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-  const ParallelCall call =
-      parallel_call(problem.analysis->costs.hand_off, work_s, setting.parallelism,
-                    setting.mode == Mode::kParallelInline);
+  const ParallelCall call = parallel_call(problem.analysis->costs.hand_off, work_s,
+                                          {setting.parallelism, problem.machine.cores},
+                                          setting.mode == Mode::kParallelInline);
   return (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, setting.parallelism);
 }
 

@@ -4,42 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/hand_off.h"
+#include "optimize/calls.h"
 #include "optimize/ledger.h"
 
 namespace plumber {
 namespace {
 
-constexpr double kHedge = 1.2;
-constexpr double kSamePeriod = 1 + 1e-9;
-
 bool runs_parallel(const Problem& problem, NodeId id, const NodeSetting& setting) {
   return is_boundary(problem.node(id), setting) && problem.node(id).kind != Kind::kPrefetch;
-}
-
-/// Seconds that one call at a time would need for a root element.
-double service_s(const Problem& problem, NodeId id, const NodeSetting& setting) {
-  const NodeCost& cost = problem.cost(id);
-  const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-  const bool inline_body = setting.mode == Mode::kParallelInline;
-  return cost.work_s +
-         cost.calls *
-             parallel_call(problem.analysis->costs.hand_off, work_s, 2, inline_body).wall_s;
-}
-
-/// Fewest calls that keep the period; an interleave's depend on what it reads.
-int least_calls(const Problem& problem, Setting setting, NodeId id, double period_s) {
-  if (problem.node(id).inner.empty()) {
-    const double calls = service_s(problem, id, setting[id]) / period_s;
-    return std::max(2, static_cast<int>(std::ceil(kHedge * calls - 1e-9)));
-  }
-  const int most = static_cast<int>(setting[id].parallelism);
-  for (int calls = 2; calls < most; ++calls) {
-    setting[id].parallelism = calls;
-    if (evaluate(problem, setting).period_s > period_s * kSamePeriod) continue;
-    return static_cast<int>(std::ceil(kHedge * calls - 1e-9));
-  }
-  return most;
 }
 
 struct Limited {
@@ -54,7 +26,7 @@ void set_calls(const Problem& problem, const Limited& limited, double& spare_byt
                Setting& setting) {
   const NodeId id = limited.node;
   NodeSetting& node = setting[id];
-  int calls = std::min(least_calls(problem, setting, id, limited.period_s), limited.most_calls);
+  int calls = std::min(calls_wanted(problem, setting, id, limited.period_s), limited.most_calls);
   const double counted_bytes = in_flight_bytes(problem, id, node);
   const auto more_bytes = [&](int number) {
     return in_flight_bytes(problem, id, {node.mode, static_cast<double>(number)}) - counted_bytes;

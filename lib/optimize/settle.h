@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From decisions to numbers: calls in flight with a hedge, how the part below a cache runs in the
+// From decisions to numbers: calls in flight, how the part below a cache runs in the
 // first epoch (which the steady state does not care about), numbers in place of AUTOTUNE.
-//
-// Demands are estimates, so a node gets ceil(1.2 S / t) calls rather than just enough: where one
-// node needs 95 calls and another 1, a small error in the second would starve the first.
 #pragma once
 
 #include "optimize/search.h"

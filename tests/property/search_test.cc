@@ -8,6 +8,7 @@
 
 #include "catch2_any.h"
 #include "optimize/best_plan.h"
+#include "optimize/calls.h"
 #include "optimize/ledger.h"
 #include "random_pipelines.h"
 
@@ -87,9 +88,14 @@ class EverySetting {
     const bool map = node.kind == Kind::kMap && (node.function || random);
     if (!map) return ways;
     ways.push_back({Mode::kDispatched, 1});
+    const bool short_calls = problem_.cost(id).work_s < kShortCall_s * problem_.cost(id).calls;
+    const bool may_inline = problem_.analysis->costs.hand_off_known && short_calls &&
+                            node.function->facts.control_flow.empty();
+    if (may_inline) ways.push_back({Mode::kInline, 1});
     for (int calls = 2; calls <= 2 * problem_.machine.cores && problem_.machine.cores >= 2;
          ++calls) {
       ways.push_back({Mode::kParallel, static_cast<double>(calls)});
+      if (may_inline) ways.push_back({Mode::kParallelInline, static_cast<double>(calls)});
     }
     return ways;
   }

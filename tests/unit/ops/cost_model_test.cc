@@ -79,7 +79,7 @@ TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work o
 TEST_CASE("a parallel map divides its calls by their number until the cores bind") {
   Chain c;
   c.setting[c.map] = {Mode::kParallel, 4, false, false};
-  const ParallelCall call = parallel_call(c.costs.hand_off, 100e-6, 4, false);
+  const ParallelCall call = parallel_call(c.costs.hand_off, 100e-6, {4, 64}, false);
   const Evaluation many = c.on(64);
   CHECK(many.bounds[0].kind == BoundKind::kParallel);
   CHECK(many.period_s == Approx(32 * (100e-6 + call.wall_s) / 4));

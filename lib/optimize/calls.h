@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many calls of a parallel op to have in flight.
+//
+//   enough to keep the period:  1.2 S / t, with a hedge because demands are estimates: where one
+//                               node needs 95 calls and another 1, a small error in the second
+//                               would starve the first
+//   short calls (below 0.2 ms): four times as many, so that threads find the next call waiting and
+//                               do not go to sleep between two (ops/hand_off.h), if their
+//                               elements are small
+//   below a batch:              as many more as the other cores finish while its thread copies
+//                               (ops/pauses.h), at most one batch
+//   interleave:                 at most its open files: TensorFlow refuses more
+#pragma once
+
+#include "optimize/problem.h"
+
+namespace plumber {
+
+/// A call with less work than this is short: its threads are mostly waking up.
+constexpr double kShortCall_s = 200e-6;
+
+/// Most calls in flight that are worth having: what the shortest period asks for at which the node
+/// runs at all. What stands above it then runs too, on the same cores.
+PerNode<int> most_calls(const Problem& problem);
+
+/// Calls of one node that keep the period, s, under a setting.
+int calls_wanted(const Problem& problem, const Setting& setting, NodeId id, double period_s);
+
+}  // namespace plumber
