@@ -410,8 +410,11 @@ def all_nodes(graph):
     return itertools.chain(graph.node, *(f.node_def for f in graph.library.function))
 
 
+_PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
+
+
 def python_functions(graph):
-    return any(node.op in ("PyFunc", "EagerPyFunc", "PyFuncStateless") for node in all_nodes(graph))
+    return any(node.op in _PYTHON for node in all_nodes(graph))
 
 
 def source_files(graph):
@@ -816,8 +819,9 @@ def _calibration_cases():
 
     def many(x):
         y = few(x)
-        for i in range(19):
-            y = (tf.cos, tf.sin, tf.tanh)[i % 3](y)
+        y = tf.strings.as_string(y)
+        for _ in range(18):
+            y = tf.strings.lower(y)
         return y
 
     def map_case(source, function, inline, calls=None, prefetch=0):
@@ -1527,10 +1531,22 @@ def inline_probe_cpu_s(source, arguments, seconds=1.5):
 
 
 def _run_eligible_maps_inline(dataset):
-    graph = serialize(dataset)
-    functions = {f.signature.name: f for f in graph.library.function}
-    return _run_maps_inline(
-        dataset, eligible=lambda node: not _reaches(node, functions, _CONTROL_FLOW))
+    functions = _functions_by_name(serialize(dataset))
+    return _run_maps_inline(dataset, eligible=lambda node: _can_run_inline(node, functions))
+
+
+def _functions_by_name(graph):
+    return {function.signature.name: function for function in graph.library.function}
+
+
+def _can_run_inline(node, functions):
+    return node.op in ("MapDataset", "ParallelMapDatasetV2") and not _reaches(
+        node, functions, _CONTROL_FLOW | _PYTHON)
+
+
+def _worth_a_probe(graph):
+    functions = _functions_by_name(graph)
+    return any(_can_run_inline(node, functions) for node in all_nodes(graph))
 
 
 def _reaches(node, functions, ops):
@@ -1641,7 +1657,8 @@ def _command_trace(options):
 
     def setup(recorder):
         recorder.calibrated(*calibration)
-        if options.inline_probe:
+        by_default = options.calibrate is not False and _worth_a_probe(serialize(dataset))
+        if by_default if options.inline_probe is None else options.inline_probe:
             recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
             if problem:
                 recorder.warnings.append(f"inline probe: {problem}")
@@ -1694,8 +1711,9 @@ def _parser():
     command.add_argument("--calibrate", action=argparse.BooleanOptionalAction,
                          help="measure the machine's constants again, or leave them out "
                               "(default: measured once, then from the cache folder)")
-    command.add_argument("--inline-probe", action="store_true",
-                         help="also run the program for 2 s with all functions inline")
+    command.add_argument("--inline-probe", action=argparse.BooleanOptionalAction,
+                         help="also run the program for 2 s with its maps inline, which tells their "
+                              "work apart from handing it over (default: where any can run inline)")
     command.set_defaults(run=_command_trace)
     command = commands.add_parser("calibrate", help="measure the machine's constants (6 s)")
     command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")

@@ -13,6 +13,7 @@
 #include "ops/file_records.h"
 #include "ops/findings.h"
 #include "ops/hand_off_fit.h"
+#include "ops/inline_probe.h"
 #include "ops/laws.h"
 #include "ops/memory_ledger.h"
 #include "ops/visit_ratios.h"
@@ -54,6 +55,13 @@ void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis&
 }
 
 Machine traced_machine(const Pipeline& p) { return {p.machine.cores, std::nullopt}; }
+
+// The probe starts anew: with a cache it ran in another epoch than the trace.
+void correct(const Pipeline& p, Analysis& a) {
+  const auto is_cache = [](const Node& node) { return node.kind == Kind::kCache; };
+  if (!p.recorder || std::ranges::any_of(p.nodes, is_cache)) return;
+  correct_by_probe(p, p.recorder->inline_probe_cpu_s, p.machine.cores, a.costs);
+}
 
 void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled, Analysis& a) {
   // A single dump mixes the epoch that filled a cache with the later ones: no rate to fit to.
@@ -179,6 +187,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
 
   // Bounds: from here on demands are fixed.
   if (!pipeline.dumps.empty()) {
+    correct(pipeline, a);
     fit(pipeline, window, filled, a);
     bound(pipeline, a);
     judge_consumer(pipeline, options, a);

@@ -173,7 +173,8 @@ class Evaluator {
     const bool calls = above_[n] == to && is_parallel(setting_[n].mode) &&
                        !is_parallel_interleave(p_[n], setting_[n]);
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
-      const double x_s = seg(side).work_s / elements;
+      const double think_s = side == 0 ? costs_.think_time_s : 0;
+      const double x_s = (seg(side).work_s + think_s) / elements;
       const double cost_s = handover_s(h_, x_s) * elements;
       seg(side).handover_s += cost_s;
       charge(side, n, cost_s);

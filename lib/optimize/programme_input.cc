@@ -89,7 +89,9 @@ class InputOf {
   double handover(NodeId id, int segment_number) {
     const double elements = problem_.cost(id).elements;
     if (elements <= 0) return 0;
-    return handover_s(hand_off_, segment(segment_number).work_s / elements) * elements;
+    const double think_s = segment_number == 0 ? problem_.analysis->costs.think_time_s : 0;
+    const double x_s = (segment(segment_number).work_s + think_s) / elements;
+    return handover_s(hand_off_, x_s) * elements;
   }
   double handover_below(NodeId id) { return handover(id, now_.segment[id]); }
   double handover_above(NodeId id) {

@@ -6,6 +6,7 @@
 
 #include "catch2_any.h"
 #include "ops/hand_off.h"
+#include "ops/inline_probe.h"
 #include "pipeline_builder.h"
 
 namespace plumber {
@@ -64,6 +65,26 @@ TEST_CASE("an inline function costs its work alone") {
   CHECK(c.on(2).period_s == Approx(32 * 100e-6 + 50e-6));
 }
 
+TEST_CASE("an inline probe's CPU is the sum of the work: node times are scaled to it") {
+  Chain c;
+  correct_by_probe(c.pipeline, 0.6 * (32 * 100e-6 + 50e-6), 2, c.costs);
+  CHECK(c.costs.nodes[c.map].work_s == Approx(0.6 * 32 * 100e-6));
+  CHECK(c.costs.nodes[c.batch].cpu_s == Approx(0.6 * 50e-6));
+  correct_by_probe(c.pipeline, 1e9, 2, c.costs);  // another program ran: not believed
+  CHECK(c.costs.nodes[c.batch].cpu_s == Approx(1.5 * 0.6 * 50e-6));
+  correct_by_probe(c.pipeline, 0, 2, c.costs);  // no probe
+  CHECK(c.costs.nodes[c.batch].cpu_s == Approx(1.5 * 0.6 * 50e-6));
+}
+
+TEST_CASE("an inline probe leaves control flow dispatched, and so does its sum") {
+  Chain c;
+  c.pipeline[c.map].function->facts.control_flow = {"If"};
+  const double work_s = 32 * 100e-6 + 50e-6;
+  const double hand_offs_s = 32 * dispatch_cpu_s(c.costs.hand_off, work_s / 32);
+  correct_by_probe(c.pipeline, work_s + hand_offs_s, 2, c.costs);
+  CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6));
+}
+
 TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work off it") {
   Chain c;
   c.setting[c.map].mode = Mode::kInline;
@@ -73,7 +94,7 @@ TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work o
   c.setting[c.batch].prefetch_above = true;
   const Evaluation e = c.on(2);
   CHECK(e.bounds[0].kind == BoundKind::kConsumer);
-  CHECK(e.period_s == Approx(4e-3 + handover_s(c.costs.hand_off, 0)));
+  CHECK(e.period_s == Approx(4e-3 + handover_s(c.costs.hand_off, 4e-3)));
 }
 
 TEST_CASE("a parallel map divides its calls by their number until the cores bind") {
