@@ -1712,8 +1712,8 @@ def _parser():
                          help="measure the machine's constants again, or leave them out "
                               "(default: measured once, then from the cache folder)")
     command.add_argument("--inline-probe", action=argparse.BooleanOptionalAction,
-                         help="also run the program for 2 s with its maps inline, which tells their "
-                              "work apart from handing it over (default: where any can run inline)")
+                         help="also run the program for 2 s with its maps inline, which tells work "
+                              "from handing it over (default: where any map can run inline)")
     command.set_defaults(run=_command_trace)
     command = commands.add_parser("calibrate", help="measure the machine's constants (6 s)")
     command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
