@@ -175,12 +175,17 @@ class Evaluator {
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
       const double think_s = side == 0 ? costs_.think_time_s : 0;
       const double x_s = (seg(side).work_s + think_s) / elements;
-      const double cost_s = handover_s(h_, x_s) * elements;
+      const double cost_s = std::max(handover_s(h_, x_s), least_handover_s(n)) * elements;
       seg(side).handover_s += cost_s;
       charge(side, n, cost_s);
       cpu_s_ += cost_s;
     }
     most_handed_over_ = std::max(most_handed_over_, elements);
+  }
+
+  // Its readers hand over through buffers of an element or two, and sleep at each of them.
+  double least_handover_s(NodeId n) const {
+    return p_[n].op.starts_with("LegacyParallelInterleave") ? h_.legacy_handover : 0;
   }
 
   void add_handovers() {

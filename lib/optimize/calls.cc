@@ -13,7 +13,8 @@ namespace {
 constexpr double kHedge = 1.2;
 constexpr double kSpareShortCalls = 4;
 constexpr double kSpare_bytes =
-    4 << 20;  // more than a core's cache holds costs what spare calls save
+    4 << 20;                       // more than a core's cache holds costs what spare calls save
+constexpr double kOrderSlack = 1;  // finished, but not first in order
 constexpr double kSamePeriod = 1 + 1e-9;
 constexpr double kAlmostSame = 1.005;
 constexpr std::size_t kMostJudged = 200;  // nodes: with more of them judging takes too long
@@ -54,6 +55,7 @@ double service_s(const Problem& problem, NodeId id, bool inline_body) {
 int with_spare(const Problem& problem, NodeId id, const Pause& pause, double calls) {
   const NodeCost& cost = problem.cost(id);
   const double work_s = work_of_a_call_s(cost);
+  if (calls > 1) calls += kOrderSlack;
   double for_pauses = calls;
   if (work_s > 0 && pause.per_root > 0) {
     const double made = pause.length_s * (cores_of(problem) - 1) / work_s;

@@ -3,7 +3,8 @@
 //
 //   enough to keep the period:  1.2 S / t, with a hedge because demands are estimates: where one
 //                               node needs 95 calls and another 1, a small error in the second
-//                               would starve the first
+//                               would starve the first; and one more, because the elements keep
+//                               their order and a finished one may wait for a longer call
 //   short calls (below 0.2 ms): four times as many, so that threads find the next call waiting and
 //                               do not go to sleep between two (ops/hand_off.h), if their
 //                               elements are small

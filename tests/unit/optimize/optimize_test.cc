@@ -59,7 +59,7 @@ TEST_CASE("the map that does the work gets the cores, nothing else changes") {
   const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
   CHECK(result.status == PlanStatus::kOptimal);
   CHECK(story(result) ==
-        "E1 set_parallelism ParallelMapDatasetV2/_1 - 4 | .map(_parse, num_parallel_calls=4)\n");
+        "E1 set_parallelism ParallelMapDatasetV2/_1 - 5 | .map(_parse, num_parallel_calls=5)\n");
   CHECK(result.predicted.speedup > 1.4);
   CHECK(result.predicted.after_per_s > result.predicted.before_per_s);
   CHECK(result.plan.edits[0].gain_per_s ==
@@ -69,7 +69,7 @@ TEST_CASE("the map that does the work gets the cores, nothing else changes") {
       "insert_cache BatchDatasetV2/_2: not in this test\n"
       "insert_cache ParallelMapDatasetV2/_1: not in this test\n"
       "insert_cache TFRecordDataset/_0: not in this test\n"
-      "convert BatchDatasetV2/_2: it is not the bottleneck: 1 ms of work in a period of 10.4 ms\n");
+      "convert BatchDatasetV2/_2: it is not the bottleneck: 1 ms of work in a period of 10.3 ms\n");
   CHECK(result.lp.binding == std::vector<std::string>{"cores"});
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("fewer cores than the trace's: TensorFlow's pool is bounded too") {
   p.pipeline.machine.cores = 16;
   const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
   CHECK(story(result) ==
-        "E1 set_parallelism ParallelMapDatasetV2/_1 - 4 | .map(_parse, num_parallel_calls=4)\n"
+        "E1 set_parallelism ParallelMapDatasetV2/_1 - 5 | .map(_parse, num_parallel_calls=5)\n"
         "E2 set_options - threading.private_threadpool_size 2 | "
         "options.threading.private_threadpool_size = 2\n");
 }
