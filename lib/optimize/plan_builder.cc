@@ -14,6 +14,7 @@ namespace plumber {
 namespace {
 
 constexpr const char* kMapParallelization = "experimental_optimization.map_parallelization";
+constexpr const char* kMapAndBatchFusion = "experimental_optimization.map_and_batch_fusion";
 constexpr std::size_t kMostWork = 300'000;  // edits times nodes; larger plans tell no single gains
 constexpr const char* kPoolSize = "threading.private_threadpool_size";
 
@@ -172,18 +173,33 @@ class Builder {
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 
+  /// TensorFlow makes one op of a map and the batch straight above it, and hands its calls over.
+  bool would_be_fused(NodeId id) const {
+    const Mode mode = setting(id).mode;
+    const bool runs_inline = mode == Mode::kInline || mode == Mode::kParallelInline;
+    const bool alone = setting(id).prefetch_above || setting(id).cached;
+    if (!runs_inline || alone || problem_.node(id).outer) return false;
+    const std::vector<NodeId>& consumers = problem_.consumers[id];
+    return std::any_of(consumers.begin(), consumers.end(), [&](NodeId consumer) {
+      return problem_.node(consumer).op == "BatchDatasetV2";
+    });
+  }
+
+  void switch_off(const char* option, const std::vector<NodeId>& nodes, const char* why) {
+    if (nodes.empty()) return;
+    plan_.edits.push_back(
+        {"", EditKind::kSetOptions, "", option, false, name(nodes.front()) + why, {}, ""});
+  }
+
   void add_options() {
-    if (!keeps_sequential_.empty()) {
-      plan_.edits.push_back({"",
-                             EditKind::kSetOptions,
-                             "",
-                             kMapParallelization,
-                             false,
-                             name(keeps_sequential_.front()) +
-                                 " is quicker on its consumer's thread; TensorFlow would undo that",
-                             {},
-                             ""});
+    switch_off(kMapParallelization, keeps_sequential_,
+               " is quicker on its consumer's thread; TensorFlow would undo that");
+    std::vector<NodeId> fused;
+    for (std::size_t i = 0; i < settled_.setting.size(); ++i) {
+      if (would_be_fused(static_cast<NodeId>(i))) fused.push_back(static_cast<NodeId>(i));
     }
+    switch_off(kMapAndBatchFusion, fused,
+               " is inline; TensorFlow would fuse it with the batch above and dispatch it again");
     const double traced = problem_.pipeline->machine.cores;
     if (problem_.machine.cores >= traced || traced <= 0) return;
     plan_.edits.push_back(

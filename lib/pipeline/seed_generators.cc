@@ -46,9 +46,26 @@ std::vector<std::string> shared_seed_generators(const tensorflow::GraphDef& grap
     if (nodes.size() > 1)
       found.push_back(fmt::format(
           "{} and {} are one shuffle used {} times: a program read back shuffles each on its own, "
-          "so "
-          "elements may be lost or doubled; edit the source instead of loading a written program",
+          "so elements may be lost or doubled; edit the source instead of loading a written "
+          "program",
           nodes[0], nodes[1], nodes.size()));
+  return found;
+}
+
+std::vector<std::string> seeded_reshuffles(const tensorflow::GraphDef& graph) {
+  const GraphScope scope("", graph.node());
+  std::vector<std::string> found;
+  for (const NodeDef& node : graph.node()) {
+    if (!shuffles(node)) continue;
+    const auto again = node.attr().find("reshuffle_each_iteration");
+    const bool seeded =
+        scope.integer(node, 2).value_or(0) != 0 || scope.integer(node, 3).value_or(0) != 0;
+    if (!seeded || again == node.attr().end() || !again->second.b()) continue;
+    found.push_back(fmt::format(
+        "{}: its seed gives another order in a written program than in Python, the same one in "
+        "each run",
+        node.name()));
+  }
   return found;
 }
 

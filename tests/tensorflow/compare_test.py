@@ -131,6 +131,26 @@ def branches():
             self.assertTrue(2e-6 < cpu_s < 0.1, cpu_s)
 
 
+    def test_a_seeded_shuffle_has_another_order_when_read_back(self):
+        source = self.file("seeded.py", """
+import tensorflow as tf
+def make():
+    return tf.data.Dataset.range(10 ** 9).shuffle(50, seed=3).batch(4)
+def other():
+    return make().map(lambda x: x + 1)
+""")
+        program = self.path("seeded.pb")
+        plumber_tf._write(program, plumber_tf.serialize(
+            plumber_tf.build(f"{source}:make")).SerializeToString())
+        wrong = self.path("other.pb")
+        plumber_tf._write(wrong, plumber_tf.serialize(
+            plumber_tf.build(f"{source}:other")).SerializeToString())
+        for file, verdict in ((program, "multiset"), (wrong, "different")):
+            with plumber_tf.Program(f"{source}:make") as one, plumber_tf.Program(file) as other:
+                same = plumber_tf.same_elements(one, other, elements=8, epoch_elements=20)
+                self.assertEqual(same.verdict, verdict, same.text)
+
+
 class CalibrationTest(unittest.TestCase):
     def test_constants_from_a_known_machine(self):
         """Costs by the formulas, w 28 -> 90, tau 30 and so on, give the constants back."""

@@ -4,6 +4,8 @@ import json
 import subprocess
 import unittest
 
+import tensorflow as tf
+
 from support import (PIPELINES, FolderTest, bridge, bridge_process, example_data, plumber_binary,
                      plumber_tf)
 
@@ -16,18 +18,43 @@ class PipelinesTest(FolderTest):
         tested = {name[len("test_pipeline_"):] for name in dir(self) if "test_pipeline_" in name}
         self.assertEqual(tested, {path.stem for path in PIPELINES.glob("*.py")})
 
+    def test_inline_functions_stay_inline_below_a_batch(self):
+        """TensorFlow fuses a map and the batch above it unless the plan's options forbid it."""
+        source = self.file("tiny.py", """
+import tensorflow as tf
+def make():
+    return (tf.data.Dataset.range(10 ** 8).map(lambda x: x * 3).filter(lambda x: x % 2 == 0)
+            .map(lambda x: x + 1).batch(256))
+""")
+        done = bridge("trace", f"{source}:make", "--seconds", 1.5, "--no-calibrate",
+                      "-o", self.path("trace.pb"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.optimize("--no-cache")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        edits = {edit["edit"] for edit in json.loads(
+            (self.folder / "plan.json").read_text())["edits"]}
+        self.assertLessEqual({"inline", "pass_through_filter", "set_options"}, edits)
+        iterator = iter(plumber_tf.load(self.path("tuned.pb")))
+        self.assertEqual(next(iterator).numpy()[:3].tolist(), [1, 7, 13])
+        ran = [node.name for node in
+               tf.data.experimental.get_model_proto(iterator).nodes.values()]
+        self.assertNotIn("MapAndBatch", ran)
+        self.assertEqual(ran.count("Map"), 4)  # two maps, and two around the filter
+
+    def optimize(self, *more):
+        return subprocess.run(
+            [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", "2", "--mem", "8G",
+             *more, "-o", self.path("plan.json"), "--rewrite", self.path("tuned.pb")],
+            capture_output=True, text=True, check=False)
+
     def rewritten(self, name):
         """Traces the naive program and writes the planned one; returns its file and environment."""
-        binary = plumber_binary()
         # Python functions are known by the order of their making: a process of its own.
         run = bridge_process if name == "python_function" else bridge
         done = run("trace", f"{PIPELINES / name}.py:make", "--arg", f"data_dir={example_data()}",
                    "--seconds", 2.5, "--no-calibrate", "-o", self.path("trace.pb"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        done = subprocess.run(
-            [binary, "optimize", self.path("trace.pb"), "--cores", "2", "--mem", "8G",
-             "-o", self.path("plan.json"), "--rewrite", self.path("tuned.pb")],
-            capture_output=True, text=True, check=False)
+        done = self.optimize()
         self.assertEqual(done.returncode, 0, done.stderr)
         plan = json.loads((self.folder / "plan.json").read_text())
         return self.path("tuned.pb"), plan.get("environment") or {}

@@ -164,7 +164,9 @@ TEST_CASE("functions with less work than a hand-off run on their caller's thread
         "E1 inline ParallelMapDatasetV2/_1 - - | \n"
         "E2 pass_through_filter FilterDataset/_2 - - | \n"
         "E3 inline MapDataset/_3 - - | \n"
-        "E4 insert_prefetch BatchDatasetV2/_4 - 2 | .prefetch(2)  # at the end\n");
+        "E4 insert_prefetch BatchDatasetV2/_4 - 2 | .prefetch(2)  # at the end\n"
+        "E5 set_options - experimental_optimization.map_and_batch_fusion false | "
+        "options.experimental_optimization.map_and_batch_fusion = False\n");
   CHECK(result.plan.edits[0].reason ==
         "3.13 us of work a call against 62.5 us to hand it to another thread");
 }
