@@ -43,10 +43,10 @@ NodeSetting as_written(const Node& node) {
   return s;
 }
 
-// TensorFlow parallelises maps whose function it believes to be free of state, and batches with
-// them.
+// TensorFlow parallelises maps whose function it believes to be free of state, in the main program
+// but not in the data sets that functions make.
 bool stock_parallelises(const Node& node) {
-  if (node.op != "MapDataset" || !node.function) return false;
+  if (node.op != "MapDataset" || !node.function || node.outer) return false;
   const FunctionFacts& f = node.function->facts;
   return f.random.empty() && f.stateful.empty() && f.python.empty() && !f.short_circuit;
 }

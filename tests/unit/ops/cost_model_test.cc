@@ -59,6 +59,13 @@ TEST_CASE("a synchronous chain: work, and the latency of every dispatched call")
   CHECK(e.bounds[0].nodes == std::vector<NodeId>{c.map, c.batch});
 }
 
+TEST_CASE("stock TensorFlow parallelises maps of the main program, not those in functions") {
+  Chain c;
+  CHECK(stock_setting(c.pipeline, {4, std::nullopt})[c.map].mode == Mode::kParallel);
+  c.pipeline[c.map].outer = c.batch;
+  CHECK(stock_setting(c.pipeline, {4, std::nullopt})[c.map].mode == Mode::kDispatched);
+}
+
 TEST_CASE("an inline function costs its work alone") {
   Chain c;
   c.setting[c.map].mode = Mode::kInline;
