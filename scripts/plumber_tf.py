@@ -67,7 +67,9 @@ from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2  # noqa: E
 
 RECORDER_VERSION = "plumber_tf 1"
 POLL_S = 0.020
+FIRST_POLL_S, FIRST_S = 0.002, 0.040  # what only fills a buffer at the start may be gone by then
 GAPS_KEPT = 100  # what one iterator of TensorFlow keeps, too
+LEAST_START_NS = 1_000_000  # a start that took less is not worth its bytes
 EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG = 1, 2, 3, 70
 
 
@@ -106,7 +108,12 @@ _SCHEMA = {
                 "9 Calibration calibration, 10 repeated FileSize source_files,"
                 "11 string element_spec, 12 bytes user_options, 13 int64 memory_total_bytes,"
                 "14 double inline_probe_cpu_s, 15 string recorder_version,"
-                "16 repeated string warnings",
+                "16 repeated string warnings, 17 int64 epochs_completed, 18 int64 epochs_elements,"
+                "19 repeated int64 ended_iterators, 20 repeated IteratorStart starts,"
+                "21 repeated LostIterator lost",
+    "IteratorStart": "1 int64 node_id, 2 int64 processing_time, 3 int64 elements,"
+                     "4 int64 buffered_elements",
+    "LostIterator": "1 int64 node_id, 2 int64 consumer_elements",
     "PipelineSnapshot": "1 tensorflow.GraphDef graph, 3 MachineInfo machine_info,"
                         "4 CtxInfo ctx_info, 6 SnapshotInfo snapshot_info,"
                         "100 tensorflow.data.model.ModelProto model, 101 Recorder recorder",
@@ -530,9 +537,12 @@ class _IteratorRecord:
 
     def __init__(self):
         self.model = None
+        self.ended = False  # pulled to the end of the data: all counts of living nodes are whole
         self.dead = {}  # id -> last state of a node that is gone
         self.lost_inputs = collections.defaultdict(set)  # id of a node -> inputs it once had
+        self.consumed = {}  # id of a node that is gone -> elements its consumer had made by then
         self.fill = {}  # id -> [name, polls, sum, max] of the elements it held while it lived
+        self.starts = {}  # id -> (time, elements, buffered) of a node when first seen at work
 
     def update(self, model):
         if self.model is not None:
@@ -541,6 +551,8 @@ class _IteratorRecord:
         for number, node in model.nodes.items():
             fill = self.fill.setdefault(number, [node.name, 0, 0, 0])
             held = node.buffered_elements
+            if number not in self.starts and node.processing_time:
+                self.starts[number] = (node.processing_time, node.num_elements, held)
             fill[1] += 1
             fill[2] += held
             if held > fill[3]:
@@ -554,6 +566,7 @@ class _IteratorRecord:
             lost = gone.intersection(node.inputs)
             if lost:
                 self.lost_inputs[number] |= lost
+                self.consumed.update((child, node.num_elements) for child in lost)
             if number in gone:  # a copy: a reference would keep the whole message alive
                 copy = model_pb2.ModelProto.Node()
                 copy.CopyFrom(node)
@@ -569,6 +582,26 @@ class _IteratorRecord:
             node = merged.nodes[number]
             node.inputs[:] = sorted(lost.union(node.inputs))
         return merged
+
+    def add_facts(self, facts, merged, offset):
+        """What the counts of the merged model (its ids moved by offset) do not say by themselves."""
+        for number, (name, polls, total, most) in sorted(self.fill.items()):
+            if most:
+                facts.buffer_fill.add(node_id=number + offset, node_name=name,
+                                      mean_elements=total / polls, max_elements=most)
+        for number, (busy, elements, held) in sorted(self.starts.items()):
+            if busy >= LEAST_START_NS and busy < merged.nodes[number].processing_time:
+                facts.starts.add(node_id=number + offset, processing_time=busy, elements=elements,
+                                 buffered_elements=held)
+        for number, node in sorted(merged.nodes.items()):
+            for child in sorted(self.lost_inputs.get(number, ())):
+                if self.consumed[child] < node.num_elements:
+                    facts.lost.add(node_id=child + offset, consumer_elements=self.consumed[child])
+        if self.ended:
+            facts.epochs_completed += 1
+            facts.epochs_elements += self.model.nodes[self.model.output].num_elements
+            facts.ended_iterators.extend(number + offset for number in sorted(self.model.nodes)
+                                         if number != self.model.output)
 
 
 class Recorder:
@@ -623,18 +656,20 @@ class Recorder:
                 if iterator is not None:
                     self.poll_one(iterator, record)
 
-    def poll_one(self, iterator, record):
+    def poll_one(self, iterator, record, ended=False):
         if self._finished:
             return
         with self._lock, contextlib.suppress(tf.errors.NotFoundError):  # made, nothing pulled yet
             record.update(tf.data.experimental.get_model_proto(iterator))
+            record.ended = record.ended or ended
             self.now_ns, self.now_cpu_ns = time.time_ns(), time.process_time_ns()
 
     def _run(self):
         began = time.monotonic()
         self.poll_times = [0, began, began]
         next_sample = began + 1
-        while not self._stop.wait(POLL_S):
+        now = began
+        while not self._stop.wait(FIRST_POLL_S if now < began + FIRST_S else POLL_S):
             self.poll()
             now = time.monotonic()
             self.poll_times = [self.poll_times[0] + 1, began, now]
@@ -681,10 +716,7 @@ class Recorder:
                 continue
             model = record.merged()
             _add_model(trace.model, model, offset)
-            for number, (name, polls, total, most) in sorted(record.fill.items()):
-                if most:
-                    trace.recorder.buffer_fill.add(node_id=number + offset, node_name=name,
-                                                   mean_elements=total / polls, max_elements=most)
+            record.add_facts(trace.recorder, model, offset)
             offset += max(model.nodes, default=0)
 
     def _add_facts(self, facts):
@@ -1029,7 +1061,7 @@ def _watched_iterator(base):
             try:
                 return base.__next__(self)
             except StopIteration:
-                self._plumber_recorder.poll_one(self, self._plumber_record)
+                self._plumber_recorder.poll_one(self, self._plumber_record, ended=True)
                 raise
 
         def __del__(self):

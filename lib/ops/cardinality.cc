@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/epoch_counts.h"
 #include "ops/file_records.h"
+#include "ops/visit_ratios.h"
 
 namespace plumber {
 namespace {
 
 constexpr Cardinality kUnknown{Cardinality::Kind::kUnknown, 0};
 constexpr Cardinality kInfinite{Cardinality::Kind::kInfinite, 0};
+
+constexpr double kWhole = 0.95;  // of a list, of which the last items may be lost between polls
 
 Cardinality known(double elements) { return {Cardinality::Kind::kKnown, std::max(0.0, elements)}; }
 
@@ -28,6 +32,8 @@ class Passes {
         visits_(visits),
         elements_(p_.size(), kUnknown),
         ended_(p_.size(), false),
+        programs_(program_cardinalities(pipeline)),
+        counts_(epoch_counts(pipeline)),
         files_(pipeline) {}
 
   PerNode<Cardinality> run() {
@@ -57,13 +63,25 @@ class Passes {
   }
 
   Cardinality main_graph(NodeId n) const {
+    if (counts_[n]) return within(*counts_[n], from_program(n));
     const Cardinality by_program = from_program(n);
     if (by_program.kind != Cardinality::Kind::kUnknown) return by_program;
     const std::int64_t traced = p_[n].traced_cardinality;
     return traced >= 0 ? known(static_cast<double>(traced)) : by_program;
   }
 
+  // An estimate far from what was counted is none.
+  static Cardinality within(const EpochCount& count, const Cardinality& estimate) {
+    constexpr double kFar = 0.1, kNarrow = 0.05;
+    const double middle = (count.least + count.most) / 2;
+    const bool near = is_known(estimate) && estimate.elements >= count.least * (1 - kFar) &&
+                      estimate.elements <= count.most * (1 + kFar);
+    if (near) return known(std::clamp(estimate.elements, count.least, count.most));
+    return count.most - middle <= kNarrow * middle ? known(middle) : kUnknown;
+  }
+
   Cardinality from_program(NodeId n) const {
+    if (programs_[n]) return known(*programs_[n]);
     switch (p_[n].kind) {
       case Kind::kFileSource:
         return from_files(n, n);
@@ -86,6 +104,10 @@ class Passes {
         return sum(p_[n].inputs);
       case Kind::kMixture:
         return mixture(n);
+      case Kind::kTakeWhile:
+        return kUnknown;  // where it stops, only a whole pass tells
+      case Kind::kGroup:
+        return group(n);
       default:
         return by_count(n);
     }
@@ -130,11 +152,18 @@ class Passes {
     return !p_.dumps.empty() && counters(n)->elements > 0 && visits_[n] > 0;
   }
 
+  // A unique's ratio falls all the way, so a part of a pass tells nothing of the whole.
   Cardinality by_input(NodeId n) const {
-    if (p_[n].inputs.empty()) return kUnknown;
-    // What ends by its own choice may end an endless input too.
-    const Cardinality c = by_visits(n, p_[n].inputs.front());
-    return is_infinite(c) && p_[n].kind == Kind::kTakeWhile ? kUnknown : c;
+    if (p_[n].inputs.empty() || p_[n].op.ends_with("UniqueDataset")) return kUnknown;
+    return by_visits(n, p_[n].inputs.front());
+  }
+
+  // What waits in open groups was read but not counted: little, beside many groups made.
+  Cardinality group(NodeId n) const {
+    constexpr double kMany = 50;
+    const bool many =
+        was_counted(n) && counters(n)->elements >= kMany * std::max(1.0, counters(n)->iterators);
+    return many ? by_input(n) : kUnknown;
   }
 
   static Cardinality asserted(std::int64_t count) {
@@ -230,6 +259,8 @@ class Passes {
     if (!is_known(list)) return list;
     if (list.elements > 0 && holds_endless(node)) return kInfinite;
     if (const Cardinality c = from_files(n, node.inputs.front()); is_known(c)) return c;
+    if (const auto per_item = program_per_item(node, programs_))
+      return known(list.elements * *per_item);
     if (p_.dialect != Dialect::kModel) return by_visits(n, node.inputs.front());
     const auto per_item = counted_per_item(n);
     return per_item ? known(list.elements * *per_item) : kUnknown;
@@ -259,15 +290,19 @@ class Passes {
   // Elements that one item of the node's list (a file) makes; nullopt if no item is known to have
   // been read to its end.
   std::optional<double> counted_per_item(NodeId n) const {
-    const Node& node = p_[n];
-    const NodeId list = node.inputs.front();
+    const NodeId list = p_[n].inputs.front();
     if (p_.dumps.empty()) return std::nullopt;
-    const double opened = counters(list)->elements;
-    const auto cycle = static_cast<double>(node.cycle_length.value_or(1));
-    const double open =
-        ended_[n] ? 0 : std::clamp(cycle, 1.0, std::max(1.0, elements_[list].elements));
-    if (opened - open < 1 || !(counted(n) > 0)) return std::nullopt;
-    return counted(n) / (opened - open / 2);
+    const double opened = counters(list)->elements, items = std::max(1.0, elements_[list].elements);
+    double open = 0, made = counted(n);
+    if (!ended_[n])
+      open = std::clamp(static_cast<double>(p_[n].cycle_length.value_or(1)), 1.0, items);
+    // Lists that were last seen half read, in short epochs: each stands beside the elements made
+    // until then, and each had files open.
+    const double lists = counters(list)->iterators, seen_with = counters(list)->consumer_elements;
+    if (opened < kWhole * lists * items && seen_with < counters(n)->elements)
+      open *= lists, made = seen_with;
+    if (opened - open < 1 || !(made > 0)) return std::nullopt;
+    return made / (opened - open / 2);
   }
 
   // Records of the files that `list` names, as they come out of `n`, by the bytes of the files.
@@ -287,6 +322,8 @@ class Passes {
   const PerNode<double>& visits_;
   PerNode<Cardinality> elements_;
   PerNode<bool> ended_;  // its iterator has come to its end
+  PerNode<std::optional<double>> programs_;
+  PerNode<std::optional<EpochCount>> counts_;
   FileRecords files_;
 };
 

@@ -18,6 +18,10 @@ Counters difference(const Counters& from, const Counters& to) {
   out.bytes_produced = grown(from.bytes_produced, to.bytes_produced);
   out.disk_bytes = grown(from.disk_bytes, to.disk_bytes);
   out.files_opened = grown(from.files_opened, to.files_opened);
+  out.worked_elements = grown(from.worked_elements, to.worked_elements);
+  out.start_service_s = grown(from.start_service_s, to.start_service_s);
+  out.start_elements = grown(from.start_elements, to.start_elements);
+  out.consumer_elements = grown(from.consumer_elements, to.consumer_elements);
   return out;
 }
 

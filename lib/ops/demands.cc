@@ -64,10 +64,19 @@ class DemandsOf {
     a.elements = window_.total[n].elements;
     if (!opstats_ && !a.below_cache && a.visit_structural && !p_.dumps.empty())
       a.elements = std::max(a.elements, a.visit_ratio * p_.dumps.back().root_elements);
-    if (c.elements > 0) a.service_s = c.service_s / c.elements;
+    a.service_s = service_s(c);
     a.parallelism = parallelism(n);
     a.autotuned = p_[n].autotuned;
     a.buffer_fill = p_[n].buffer_fill;
+  }
+
+  // Time of one element, without what came before the first ones where enough came after.
+  static double service_s(const Counters& c) {
+    constexpr double kEnough = 8;
+    const double worked = std::max(c.elements, c.worked_elements);
+    const double after = worked - c.start_elements;
+    if (after >= kEnough) return std::max(0.0, c.service_s - c.start_service_s) / after;
+    return worked > 0 ? c.service_s / worked : 0;
   }
 
   std::optional<double> parallelism(NodeId n) const {

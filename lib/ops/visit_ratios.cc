@@ -13,11 +13,17 @@ namespace {
 // Beyond this a program is damaged, and its products would leave the range of numbers.
 constexpr double kMostVisits = 1e15;
 
+using Count = std::optional<double>;
+
 class Visits {
  public:
   Visits(const Pipeline& pipeline, const CounterWindow& window,
          PerNode<std::optional<double>> cardinality)
-      : p_(pipeline), window_(window), cardinality_(std::move(cardinality)), files_(pipeline) {
+      : p_(pipeline),
+        window_(window),
+        program_(program_cardinalities(pipeline)),
+        cardinality_(std::move(cardinality)),
+        files_(pipeline) {
     out_.visits = PerNode<double>(p_.size(), 0);
     out_.structural = PerNode<bool>(p_.size(), true);
     out_.known = PerNode<bool>(p_.size(), true);
@@ -39,9 +45,10 @@ class Visits {
       case Kind::kFilter:
       case Kind::kShard:
       case Kind::kUnbatch:
-      case Kind::kWindow:
       case Kind::kOpaque:
         return pass_measured(n);
+      case Kind::kWindow:
+        return window(n);
       case Kind::kSkip:
         return skip(n);
       case Kind::kFlatMap:
@@ -78,16 +85,33 @@ class Visits {
     const bool both_steady = window_.steady[n].elements > 0 && window_.steady[input].elements > 0;
     const auto& counters = both_steady ? window_.steady : window_.total;
     if (counters[n].elements <= 0 || counters[input].elements <= 0) return std::nullopt;
-    return counters[input].elements / counters[n].elements;
+    // An input that was gone before the node has the node's count of that time beside it.
+    const double with_input = counters[input].consumer_elements;
+    return counters[input].elements / (with_input > 0 ? with_input : counters[n].elements);
+  }
+
+  // By whole passes, of which both numbers are known.
+  std::optional<double> by_epochs(NodeId n, NodeId input) const {
+    const auto own = cardinality_[n], below = cardinality_[input];
+    return own && below && *own > 0 && *below > 0 ? Count(*below / *own) : Count();
   }
 
   void pass_measured(NodeId n) {
     for (const NodeId input : p_[n].inputs) {
-      const auto ratio = measured(n, input);
+      auto ratio = by_epochs(n, input);
+      if (!ratio) ratio = measured(n, input);
       add(n, input, ratio.value_or(1), false);
       if (!ratio) out_.known[input] = false;
     }
     for (const NodeId inner : p_[n].inner) add(n, inner, 1, true);
+  }
+
+  // Between the starts of two windows lie `shift` elements; the ends of an epoch are neglected.
+  void window(NodeId n) {
+    const Node& node = p_[n];
+    const bool short_epochs = node.inputs.size() == 1 && by_epochs(n, node.inputs.front());
+    if (short_epochs || node.shift.value_or(0) < 1) return pass_measured(n);
+    pass_all(n, static_cast<double>(*node.shift));
   }
 
   // Skipped elements are read once an epoch: their share counts where an epoch is short.
@@ -106,8 +130,10 @@ class Visits {
     share_among(n, node.inner, 1);
     for (const NodeId input : node.inputs) {
       // Files that are open still were listed whole: the bytes of files tell better than counts.
-      const auto per_file = files_.records_per_file(n, input);
-      const auto ratio = per_file ? std::optional(1 / *per_file) : measured(n, input);
+      auto per_item = files_.records_per_file(n, input);
+      if (!per_item) per_item = program_per_item(node, program_);
+      auto ratio = per_item && *per_item > 0 ? Count(1 / *per_item) : by_epochs(n, input);
+      if (!ratio) ratio = measured(n, input);
       add(n, input, ratio.value_or(1), false);
       if (!ratio) out_.known[input] = false;
     }
@@ -124,6 +150,17 @@ class Visits {
     if (p_[n].inputs.size() > 1) share(n, 1);
   }
 
+  // True if every part is read to its end in each epoch of known length.
+  bool shares_by_program(NodeId n, const std::vector<NodeId>& parts) const {
+    if (p_[n].kind != Kind::kConcatenate && p_[n].kind != Kind::kMixture) return false;
+    double sum = 0;
+    for (const NodeId part : parts) {
+      if (!cardinality_[part]) return false;
+      sum += *cardinality_[part];
+    }
+    return p_[n].kind == Kind::kConcatenate || (cardinality_[n] && *cardinality_[n] == sum);
+  }
+
   // Shares by the program where it knows every part (a concatenation's epochs), else by counts.
   void share_among(NodeId n, const std::vector<NodeId>& parts, double total) {
     if (parts.size() == 1) return add(n, parts.front(), total, true);
@@ -131,12 +168,10 @@ class Visits {
       return std::accumulate(parts.begin(), parts.end(), 0.0,
                              [&](double sum, NodeId part) { return sum + value(part); });
     };
-    const bool by_program = p_[n].kind == Kind::kConcatenate &&
-                            std::all_of(parts.begin(), parts.end(), [&](NodeId part) {
-                              return cardinality_[part].has_value();
-                            });
+    const bool by_program = shares_by_program(n, parts);
     const auto weight = [&](NodeId part) {
-      return by_program ? cardinality_[part].value_or(0) : counted(part);
+      if (by_program) return cardinality_[part].value_or(0);
+      return p_[n].kind == Kind::kMixture ? measured(n, part).value_or(0) : counted(part);
     };
     const double sum = sum_of(weight);
     for (const NodeId part : parts) {
@@ -148,12 +183,11 @@ class Visits {
 
   const Pipeline& p_;
   const CounterWindow& window_;
-  PerNode<std::optional<double>> cardinality_;
+  PerNode<Count> program_;
+  PerNode<Count> cardinality_;
   FileRecords files_;
   VisitRatios out_;
 };
-
-using Count = std::optional<double>;
 
 Count of_inputs(const Node& node, const PerNode<Count>& known, bool sum) {
   double total = 0;
@@ -164,6 +198,17 @@ Count of_inputs(const Node& node, const PerNode<Count>& known, bool sum) {
     first = false;
   }
   return first ? Count() : Count(total);
+}
+
+// A window starts every `shift` elements, and spans (size - 1) stride + 1 of them.
+Count windows(const Node& node, const Count& below) {
+  const auto size = static_cast<double>(node.count.value_or(0));
+  const auto shift = static_cast<double>(node.shift.value_or(0));
+  const auto stride = static_cast<double>(node.stride.value_or(0));
+  if (!below || size < 1 || shift < 1 || stride < 1) return std::nullopt;
+  if (!node.drop_remainder) return std::ceil(*below / shift);
+  const double span = (size - 1) * stride + 1;
+  return *below < span ? 0 : std::floor((*below - span) / shift) + 1;
 }
 
 Count program_cardinality(const Node& node, const PerNode<Count>& known) {
@@ -182,6 +227,8 @@ Count program_cardinality(const Node& node, const PerNode<Count>& known) {
     case Kind::kMapBatch:
       if (!below || count <= 0) return std::nullopt;
       return node.drop_remainder ? std::floor(*below / count) : std::ceil(*below / count);
+    case Kind::kWindow:
+      return windows(node, below);
     case Kind::kMap:
     case Kind::kPass:
     case Kind::kPrefetch:
@@ -202,6 +249,12 @@ Count program_cardinality(const Node& node, const PerNode<Count>& known) {
 VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window,
                          const PerNode<std::optional<double>>* epoch) {
   return Visits(pipeline, window, epoch ? *epoch : program_cardinalities(pipeline)).run();
+}
+
+std::optional<double> program_per_item(const Node& node,
+                                       const PerNode<std::optional<double>>& program) {
+  if (node.kind != Kind::kFlatMap && node.kind != Kind::kInterleave) return std::nullopt;
+  return node.inner.size() == 1 ? program[node.inner.front()] : std::nullopt;
 }
 
 PerNode<std::optional<double>> program_cardinalities(const Pipeline& pipeline) {

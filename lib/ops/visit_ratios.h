@@ -24,6 +24,11 @@ struct VisitRatios {
 VisitRatios visit_ratios(const Pipeline& pipeline, const CounterWindow& window,
                          const PerNode<std::optional<double>>* epoch = nullptr);
 
+/// Elements that each item of the input of a flat_map or interleave makes, as the program alone
+/// tells; nullopt where it does not.
+std::optional<double> program_per_item(const Node& node,
+                                       const PerNode<std::optional<double>>& program);
+
 /// Elements of one pass as the program alone tells: ranges, slices, take, zip, batch, ...
 /// nullopt where it does not.
 PerNode<std::optional<double>> program_cardinalities(const Pipeline& pipeline);

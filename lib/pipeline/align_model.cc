@@ -66,10 +66,14 @@ class Aligner {
         pipeline_(pipeline),
         counters_(counters),
         seen_(tree.iterators.size(), false),
+        consumer_(tree.iterators.size(), -1),
         newest_(pipeline.size(), -1) {}
 
   void run() {
     if (tree_.root < 0) return;
+    for (std::size_t i = 0; i < tree_.iterators.size(); ++i)
+      for (const Iterator input : tree_.iterators[i].inputs)
+        consumer_[static_cast<std::size_t>(input)] = static_cast<Iterator>(i);
     seen_[static_cast<std::size_t>(tree_.root)] = true;
     for (const Iterator input : at(tree_.root).inputs) push(input, pipeline_.root);
     while (!pairs_.empty()) {
@@ -187,6 +191,7 @@ class Aligner {
     c.bytes_produced += it.bytes_produced;
     c.iterators += 1;
     pipeline_[batch].aligned = true;
+    move_end(it, map, batch);
     deal(it.inputs, map);
   }
 
@@ -200,6 +205,7 @@ class Aligner {
     c.bytes_produced += it.bytes_produced;
     c.iterators += 1;
     pipeline_[repeat].aligned = true;
+    move_end(it, shuffle, repeat);
     deal(it.inputs, shuffle);
   }
 
@@ -230,6 +236,7 @@ class Aligner {
     c.iterators += 1;
     Node& node = pipeline_[id];
     node.aligned = true;
+    count_besides(it, consumer_[static_cast<std::size_t>(iterator)], id);
     if (iterator < newest_[id]) return;
     // State at this moment belongs to the iterator made last.
     newest_[id] = iterator;
@@ -237,6 +244,32 @@ class Aligner {
     c.buffered_bytes = it.buffered_bytes;
     for (const IteratorParameter& p : it.parameters) take_parameter(p, node);
     take_buffer_fill(it, node);
+  }
+
+  // What says how much the counts tell: see Counters.
+  void count_besides(const IteratorNode& it, Iterator consumer, NodeId id) {
+    Counters& c = counters_[id];
+    const double held = pipeline_[id].kind == Kind::kShuffle ? 0.5 : 0;
+    const double worked = it.elements + held * it.buffered_elements;
+    const double start = it.start_elements + held * it.start_buffered_elements;
+    c.worked_elements += worked;
+    if (it.start_busy_s > 0 && worked > start) {
+      c.start_service_s += it.start_busy_s;
+      c.start_elements += start;
+    }
+    if (consumer >= 0) c.consumer_elements += it.consumer_elements.value_or(at(consumer).elements);
+    if (!it.ended) return;
+    c.ended_iterators += 1;
+    c.ended_elements += it.elements;
+  }
+
+  // The elements of a fused iterator are those of the upper of its nodes.
+  void move_end(const IteratorNode& it, NodeId from, NodeId to) {
+    if (!it.ended) return;
+    counters_[from].ended_iterators -= 1;
+    counters_[from].ended_elements -= it.elements;
+    counters_[to].ended_iterators += 1;
+    counters_[to].ended_elements += it.elements;
   }
 
   static void take_parameter(const IteratorParameter& p, Node& node) {
@@ -261,12 +294,29 @@ class Aligner {
   // Deals the inputs of an iterator to the inputs and inner data sets of its node.
   void deal(const std::vector<Iterator>& iterators, NodeId id) {
     const Node& node = pipeline_[id];
-    if (node.inner.empty() && node.inputs.size() == 1) {
+    const bool hands_on =
+        node.kind == Kind::kFlatMap || node.kind == Kind::kInterleave || node.kind == Kind::kGroup;
+    if (node.inner.empty() && hands_on) {
+      deal_list(iterators, node);
+    } else if (node.inner.empty() && node.inputs.size() == 1) {
       for (const Iterator iterator : iterators) push(iterator, node.inputs.front());
     } else if (node.inner.empty() && iterators.size() == node.inputs.size()) {
       for (std::size_t i = 0; i < iterators.size(); ++i) push(iterators[i], node.inputs[i]);
     } else {
       deal_by_name(iterators, node);
+    }
+  }
+
+  // Data sets that come from elsewhere (windows, captured ones) have no node inside the function.
+  // The list's own iterator is made right after its consumer's.
+  void deal_list(const std::vector<Iterator>& iterators, const Node& node) {
+    for (const Iterator iterator : iterators) {
+      const Iterator consumer = consumer_[static_cast<std::size_t>(iterator)];
+      const bool first = consumer >= 0 && at(iterator).id == at(consumer).id + 1;
+      if (first && node.inputs.size() == 1)
+        push(iterator, node.inputs.front());
+      else
+        unaligned_.push_back(iterator);
     }
   }
 
@@ -330,6 +380,7 @@ class Aligner {
   Pipeline& pipeline_;
   PerNode<Counters>& counters_;
   std::vector<bool> seen_;
+  std::vector<Iterator> consumer_;  // of each iterator; -1: none
   PerNode<Iterator> newest_;
   std::vector<std::pair<Iterator, NodeId>> pairs_;
   std::vector<Iterator> unaligned_;
@@ -341,6 +392,8 @@ void align_model(const Dump& dump, Pipeline& pipeline, PipelineDump& out) {
   Aligner(dump.model, pipeline, out.counters).run();
   if (dump.model.root >= 0)
     out.root_elements = dump.model.iterators[static_cast<std::size_t>(dump.model.root)].elements;
+  out.epochs = dump.model.epochs;
+  out.epochs_elements = dump.model.epochs_elements;
 }
 
 }  // namespace plumber

@@ -66,12 +66,24 @@ class Builder {
     return *found;
   }
 
+  // How many inputs may be data sets; an unknown op's are told by their type alone.
+  static std::int64_t most_dataset_inputs(const NodeDef& def) {
+    const OpTraits& traits = op_traits(def.op());
+    if (traits.op.empty()) return def.input_size();
+    if (traits.dataset_inputs >= 0) return traits.dataset_inputs;
+    const auto n = def.attr().find("N");
+    if (n == def.attr().end()) return def.input_size();
+    return n->second.i() + (traits.dataset_inputs == kInputs1N ? 1 : 0);
+  }
+
+  // A data set that a function captures stands among the inputs, too, but behind the op's own.
   std::vector<const NodeDef*> dataset_inputs(const Place& place, const NodeDef& def) {
+    const std::int64_t own = most_dataset_inputs(def);
     std::vector<const NodeDef*> found;
     for (int i = 0; i < def.input_size(); ++i) {
       const auto producer = producer_of(def.input(i));
       const NodeDef* input = place.scope.producer(def.input(i));
-      if (input && is_dataset_op(input->op())) found.push_back(input);
+      if (i < own && input && is_dataset_op(input->op())) found.push_back(input);
       if (place.open.empty() && !producer.empty() && !place.scope.find(producer))
         warn(fmt::format("input '{}' of node '{}' is not in the program", producer, def.name()));
     }

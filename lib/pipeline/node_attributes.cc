@@ -122,7 +122,11 @@ void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& t
   node.count = scalar(traits.count_input);
   node.cycle_length = scalar(traits.cycle_input);
   node.block_length = scalar(traits.block_input);
-  if (is_batch(node.kind)) node.drop_remainder = scope.boolean(def, -1).value_or(false);
+  node.shift = scalar(traits.shift_input);
+  if (traits.shift_input != 0) node.stride = scalar(traits.shift_input + 1);
+  if (is_batch(node.kind) || def.op() == "WindowDataset")
+    node.drop_remainder = scope.boolean(def, -1).value_or(false);
+  if (def.op() == "SlidingWindowDataset") node.drop_remainder = flag(def, "drop_remainder", true);
   node.source_elements = source_elements(scope, def);
   if (node.kind == Kind::kCache) node.cache_file = scope.text(def, 1).value_or("");
   node.compressed = may_be_compressed(scope, def);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dataset ops of TensorFlow 2.21, legacy versions included. Columns: op, name in a ModelProto,
 // kind, number of dataset inputs, threading, function attribute; then the places of the inputs
-// parallelism, buffer, count, cycle length, block length, seed. Defaults are left out at the end.
-// Model names are not always the op's: a Cache is two iterators (MemoryCache over MemoryCacheImpl,
-// or FileCache over FileCacheImpl), and Repeat, Take and Skip are prefixed by what their count
-// makes of them (ForeverRepeat, FiniteRepeat, EmptyRepeat, ...). LegacyParallelInterleave has no
-// input of its own for parallelism: it reads cycle_length files at once.
+// parallelism, buffer, count, cycle length, block length, seed, shift. Defaults are left out at the
+// end. Model names are not always the op's: a Cache is two iterators (MemoryCache over
+// MemoryCacheImpl, or FileCache over FileCacheImpl), and Repeat, Take and Skip are prefixed by what
+// their count makes of them (ForeverRepeat, FiniteRepeat, EmptyRepeat, ...).
+// LegacyParallelInterleave has no input of its own for parallelism: it reads cycle_length files at
+// once.
 #include "pipeline/op_table.h"
 
 #include <algorithm>
@@ -139,7 +140,7 @@ constexpr auto kTable = std::to_array<OpTraits>({
     {"ShuffleDatasetV3",                   "Shuffle",                     kShuffle, 1, kSynchronous, "", 0, -4, 0, 0, 0, -3},
     {"SkipDataset",                        "Skip",                        kSkip, 1, kSynchronous, "", 0, 0, -1},
     {"SleepDataset",                       "Sleep",                       kPass},
-    {"SlidingWindowDataset",               "SlidingWindow",               kWindow, 1, kSynchronous, "", 0, 0, -3},
+    {"SlidingWindowDataset",               "SlidingWindow",               kWindow, 1, kSynchronous, "", 0, 0, -3, 0, 0, 0, -2},
     {"SnapshotChunkDataset",               "SnapshotChunk",               kFileSource, 0},
     {"SnapshotDataset",                    "Snapshot",                    kOpaque},
     {"SnapshotDatasetReader",              "SnapshotDatasetReader",       kFileSource, 0},
@@ -159,7 +160,7 @@ constexpr auto kTable = std::to_array<OpTraits>({
     {"UniqueDataset",                      "Unique",                      kFilter},
     {"UnwrapDatasetVariant",               "",                            kWrapper},
     {"WeightedFlatMapDataset",             "WeightedFlatMap",             kOpaque, kInputsN},
-    {"WindowDataset",                      "Window",                      kWindow, 1, kSynchronous, "", 0, 0, -4},
+    {"WindowDataset",                      "Window",                      kWindow, 1, kSynchronous, "", 0, 0, -4, 0, 0, 0, -3},
     {"WrapDatasetVariant",                 "",                            kWrapper},
     {"ZipDataset",                         "Zip",                         kZip, kInputsN},
 });

@@ -55,7 +55,8 @@ struct OpTraits {
   std::string_view op;          // GraphDef op
   std::string_view model_name;  // iterator's name in a ModelProto; "" if it has none
   Kind kind = Kind::kOpaque;
-  int dataset_inputs = 1;  // how many; kInputsN: attribute N of them, kInputs1N: one more
+  // How many, before all other inputs; kInputsN: attribute N of them, kInputs1N: one more.
+  int dataset_inputs = 1;
   Threading threading = Threading::kSynchronous;
   std::string_view function = "";  // attribute that holds the per-element function; "" if none
   // Places of scalar inputs, counted from the end (-1 is the last one), because captured arguments
@@ -67,6 +68,7 @@ struct OpTraits {
   int cycle_input = 0;   // cycle_length
   int block_input = 0;   // block_length
   int seed_input = 0;    // seed; seed2 stands right after it
+  int shift_input = 0;   // between the starts of two windows; their stride stands right after it
 };
 
 /// The index of the scalar at `place` (see OpTraits) among `inputs` data inputs; -1 if there is

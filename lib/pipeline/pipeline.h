@@ -72,6 +72,13 @@ struct Counters {
   double disk_bytes = 0;    // opstats: payload bytes read
   double files_opened = 0;  // opstats readers
   double iterators = 0;     // model: iterators seen
+  // Model: elements that service_s was spent on; one that waits in a shuffle's buffer counts half.
+  double worked_elements = 0;
+  double start_service_s = 0;    // of service_s: before the iterators were first seen at work
+  double start_elements = 0;     // of worked_elements, likewise
+  double consumer_elements = 0;  // its consumers' elements when they were last seen with it
+  double ended_iterators = 0;    // alive when the whole data set's iterator came to its end
+  double ended_elements = 0;     // elements of these
   double buffered_elements = 0;
   double buffered_bytes = 0;
   bool operator==(const Counters&) const = default;
@@ -94,6 +101,8 @@ struct Node {
   std::optional<std::int64_t> count;        // take, skip, repeat, batch/window size, shards
   std::optional<std::int64_t> cycle_length;
   std::optional<std::int64_t> block_length;
+  std::optional<std::int64_t> shift;   // windows: elements from the start of one to the next
+  std::optional<std::int64_t> stride;  // windows: input elements from one of its own to the next
   std::optional<std::int64_t> source_elements;  // range, slices, tensor: elements of one pass
   std::vector<std::string> file_names;          // where the program spells them out
   bool compressed = false;                      // a reader: its files are not known to be plain
@@ -132,6 +141,8 @@ struct PipelineDump {
   double time_s = 0;
   double process_cpu_s = 0;
   double root_elements = 0;
+  double epochs = 0;           // model: passes of the whole data set that came to their end
+  double epochs_elements = 0;  // root elements of these
   PerNode<Counters> counters;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 namespace plumber {
 namespace {
@@ -70,6 +71,32 @@ IteratorNode decode_iterator(const tensorflow::data::model::ModelProto::Node& no
   return out;
 }
 
+// What the recorder knows of the iterators besides their counters; a damaged id names none.
+void add_recorded(const trace::Recorder& recorder, IteratorTree& tree,
+                  std::vector<std::string>& warnings) {
+  std::unordered_map<std::int64_t, IteratorNode*> by_id;
+  for (IteratorNode& iterator : tree.iterators) by_id[iterator.id] = &iterator;
+  const auto find = [&](std::int64_t id) {
+    const auto found = by_id.find(id);
+    return found == by_id.end() ? nullptr : found->second;
+  };
+  const auto count = [&](std::int64_t value) { return counter(value, "recorder", warnings); };
+  tree.epochs = count(recorder.epochs_completed());
+  tree.epochs_elements = count(recorder.epochs_elements());
+  for (const std::int64_t id : recorder.ended_iterators())
+    if (IteratorNode* iterator = find(id)) iterator->ended = true;
+  for (const auto& lost : recorder.lost())
+    if (IteratorNode* iterator = find(lost.node_id()))
+      iterator->consumer_elements = count(lost.consumer_elements());
+  for (const auto& start : recorder.starts()) {
+    IteratorNode* iterator = find(start.node_id());
+    if (!iterator) continue;
+    iterator->start_busy_s = std::min(iterator->busy_s, count(start.processing_time()) * kNs);
+    iterator->start_elements = count(start.elements());
+    iterator->start_buffered_elements = count(start.buffered_elements());
+  }
+}
+
 }  // namespace
 
 IteratorTree decode_model(const tensorflow::data::model::ModelProto& model,
@@ -103,6 +130,7 @@ Dump decode_dump(const trace::PipelineSnapshot& snapshot, std::vector<std::strin
   dump.process_cpu_s = span(info.process_start_time(), info.process_current_time());
   for (const auto& op : snapshot.stats()) dump.ops.push_back(decode_op(op, warnings));
   if (snapshot.has_model()) dump.model = decode_model(snapshot.model(), warnings);
+  if (snapshot.has_recorder()) add_recorded(snapshot.recorder(), dump.model, warnings);
   const double think_us = snapshot.iter_stats().avg_duration_us();
   if (snapshot.has_iter_stats() && std::isfinite(think_us) && think_us >= 0)
     dump.think_time_s = think_us * kUs;

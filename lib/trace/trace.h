@@ -52,7 +52,11 @@ struct IteratorNode {
   double bytes_consumed = 0;
   double buffered_elements = 0;
   double buffered_bytes = 0;
-  double ratio = 0;                           // input elements per output element; 0: unknown
+  double ratio = 0;         // input elements per output element; 0: unknown
+  double start_busy_s = 0;  // busy_s when it was first seen at work
+  double start_elements = 0, start_buffered_elements = 0;  // then
+  std::optional<double> consumer_elements;  // its consumer's elements when both were last seen
+  bool ended = false;  // alive when the whole data set's iterator came to its end
   std::vector<IteratorParameter> parameters;  // by name
   std::vector<std::int32_t> inputs;           // indices into IteratorTree::iterators
 };
@@ -61,6 +65,8 @@ struct IteratorTree {
   std::vector<IteratorNode> iterators;  // by id
   std::int32_t root = -1;
   std::vector<double> gap_times_s;  // consumer's think time, the last ones
+  double epochs = 0;                // iterators of the whole data set that came to their end
+  double epochs_elements = 0;       // root elements of these
 };
 
 /// The counters at one moment.
