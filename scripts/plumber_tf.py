@@ -67,7 +67,8 @@ from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2  # noqa: E
 
 RECORDER_VERSION = "plumber_tf 1"
 POLL_S = 0.020
-FIRST_POLL_S, FIRST_S = 0.002, 0.040  # what only fills a buffer at the start may be gone by then
+# What only fills a buffer at the start is gone after it: the first iterators are looked at closely.
+FIRST_POLL_S, FIRST_S, FIRST_ITERATORS = 0.002, 0.040, 8
 GAPS_KEPT = 100  # what one iterator of TensorFlow keeps, too
 LEAST_START_NS = 1_000_000  # a start that took less is not worth its bytes
 EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG = 1, 2, 3, 70
@@ -590,7 +591,7 @@ class _IteratorRecord:
                 facts.buffer_fill.add(node_id=number + offset, node_name=name,
                                       mean_elements=total / polls, max_elements=most)
         for number, (busy, elements, held) in sorted(self.starts.items()):
-            if busy >= LEAST_START_NS and busy < merged.nodes[number].processing_time:
+            if busy >= LEAST_START_NS:
                 facts.starts.add(node_id=number + offset, processing_time=busy, elements=elements,
                                  buffered_elements=held)
         for number, node in sorted(merged.nodes.items()):
@@ -620,6 +621,8 @@ class Recorder:
         self._live = []       # (weak reference to an iterator, its record)
         self._lock = threading.RLock()  # an iterator's __del__ may run while this thread polls
         self._finished = False
+        self._newest = 0.0  # when the last iterator was made
+        self._added = threading.Event()
         self._stop = threading.Event()
         self._threads = _PipelineThreads()
         self._thread = threading.Thread(target=self._run, name="plumber-poll", daemon=True)
@@ -637,11 +640,14 @@ class Recorder:
                 self._thread.start()
             record = _IteratorRecord()
             self.records.append(record)
+            self._newest = time.monotonic()
+            self._added.set()
             self._live.append((weakref.ref(iterator), record))
             return record
 
     def finish(self):
         self._stop.set()
+        self._added.set()
         if self._thread.is_alive():
             self._thread.join()
         self.poll()
@@ -664,12 +670,21 @@ class Recorder:
             record.ended = record.ended or ended
             self.now_ns, self.now_cpu_ns = time.time_ns(), time.process_time_ns()
 
+    def _pause(self):
+        """Until the next poll; True at the end of the recording."""
+        if len(self.records) <= FIRST_ITERATORS and time.monotonic() < self._newest + FIRST_S:
+            return self._stop.wait(FIRST_POLL_S)
+        if len(self.records) >= FIRST_ITERATORS:
+            return self._stop.wait(POLL_S)
+        self._added.wait(POLL_S)
+        self._added.clear()
+        return self._stop.is_set()
+
     def _run(self):
         began = time.monotonic()
         self.poll_times = [0, began, began]
         next_sample = began + 1
-        now = began
-        while not self._stop.wait(FIRST_POLL_S if now < began + FIRST_S else POLL_S):
+        while not self._pause():
             self.poll()
             now = time.monotonic()
             self.poll_times = [self.poll_times[0] + 1, began, now]

@@ -64,6 +64,10 @@ void correct(const Pipeline& p, Analysis& a) {
 }
 
 void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled, Analysis& a) {
+  // Short epochs spend much of their time on starting the next one, which no node's time holds.
+  constexpr double kShortEpoch_s = 1;
+  const PipelineDump& last = p.dumps.back();
+  if (last.epochs > 0 && last.time_s < kShortEpoch_s * last.epochs) return;
   // A single dump mixes the epoch that filled a cache with the later ones: no rate to fit to.
   if (p.dumps.size() == 1 && std::find(filled.begin(), filled.end(), true) != filled.end()) return;
   Observed observed;

@@ -299,8 +299,7 @@ class Passes {
     // Lists that were last seen half read, in short epochs: each stands beside the elements made
     // until then, and each had files open.
     const double lists = counters(list)->iterators, seen_with = counters(list)->consumer_elements;
-    if (opened < kWhole * lists * items && seen_with < counters(n)->elements)
-      open *= lists, made = seen_with;
+    if (opened < kWhole * lists * items) open *= lists, made = seen_with;
     if (opened - open < 1 || !(made > 0)) return std::nullopt;
     return made / (opened - open / 2);
   }

@@ -72,10 +72,11 @@ class DemandsOf {
 
   // Time of one element, without what came before the first ones where enough came after.
   static double service_s(const Counters& c) {
-    constexpr double kEnough = 8;
+    constexpr double kEnough = 8, kEnoughShare = 0.1;
     const double worked = std::max(c.elements, c.worked_elements);
     const double after = worked - c.start_elements;
-    if (after >= kEnough) return std::max(0.0, c.service_s - c.start_service_s) / after;
+    if (after >= kEnough && after >= kEnoughShare * worked)
+      return std::max(0.0, c.service_s - c.start_service_s) / after;
     return worked > 0 ? c.service_s / worked : 0;
   }
 

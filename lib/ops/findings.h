@@ -7,10 +7,11 @@
 //   order-frozen           a cache keeps a shuffled order, and nothing shuffles above it
 //   cache-discarded        a cache that is not read to its end in each epoch is thrown away
 //   cache-of-names         a cache of file names saves nothing
-//   cache-producers-gone   the trace began after a cache was full: no costs below it
+//   cache-producers-gone   the trace began after a cache or snapshot was full: no costs below it
 //   shuffle-whole-epoch    a shuffle holds a whole epoch
 //   shuffle-after-growth   a shuffle of elements that were smaller further down
 //   prefetch-large         a prefetch holds a large part of the memory
+//   short-epochs           starting the next epoch takes much of the time
 //   batch-of-batch, unbatch-of-batch, legacy-op, nested-parallel-reads    seldom meant
 //   sequential-op          a sequential op binds, and parallel calls would help
 //   few-calls              a parallel op binds with fewer calls in flight than there are cores

@@ -99,6 +99,7 @@ void find_names(const Inspection& look, NodeId cache, NodeId reader, std::vector
        format("{}.cache()", written(p[reader]))});
 }
 
+// A snapshot is a cache in files that outlives its program.
 void find_gone(const Inspection& look, NodeId cache, std::vector<Finding>& found) {
   const Pipeline& p = look.pipeline;
   if (p.dumps.empty() || p[cache].inputs.empty()) return;
@@ -114,7 +115,8 @@ void find_gone(const Inspection& look, NodeId cache, std::vector<Finding>& found
               said(p[cache])),
        format("{} elements out of the cache, none into it", format_count(counters[cache].elements)),
        std::nullopt,
-       "trace from the first epoch on"});
+       p[cache].kind == Kind::kCache ? "trace from the first epoch on"
+                                     : "trace into another folder, which is written then"});
 }
 
 }  // namespace
@@ -128,6 +130,7 @@ void find_cache_faults(const Inspection& look, std::vector<Finding>& found) {
       find_discarded(look, n, found);
       find_gone(look, n, found);
     }
+    if (p[n].op.starts_with("SnapshotDataset")) find_gone(look, n, found);
     if (p[n].kind != Kind::kInterleave && p[n].kind != Kind::kFlatMap) continue;
     for (NodeId at = n; p[at].inputs.size() == 1;) {
       at = p[at].inputs.front();

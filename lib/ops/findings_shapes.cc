@@ -126,6 +126,28 @@ void find_nested_reads(const Inspection& look, NodeId n, std::vector<Finding>& f
        "leave out num_parallel_reads inside .interleave()"});
 }
 
+// Epochs that were seen to their end and took longer than their elements explain.
+void find_short_epochs(const Inspection& look, std::vector<Finding>& found) {
+  constexpr double kShort_s = 1, kLeastShare = 0.3, kFew = 3;
+  if (look.pipeline.dumps.empty()) return;
+  const PipelineDump& dump = look.pipeline.dumps.back();
+  if (dump.epochs < kFew || dump.root_elements <= 0 || look.now.period_s <= 0) return;
+  const double elements = dump.epochs_elements / dump.epochs;
+  const double epoch_s = elements * dump.time_s / dump.root_elements;
+  const double start_s = epoch_s - elements * look.now.period_s;
+  if (epoch_s > kShort_s || start_s < kLeastShare * epoch_s) return;
+  found.push_back(
+      {"short-epochs",
+       Severity::kHint,
+       {look.pipeline[look.pipeline.root].name},
+       "epochs are so short that much of the time goes into making the iterators of the next one",
+       format("{} epochs of {} elements, {} each, of which their elements need {}",
+              format_count(dump.epochs), format_count(elements), format_seconds(epoch_s),
+              format_seconds(epoch_s - start_s)),
+       std::nullopt,
+       ".repeat() above the last shuffle, and count the steps of an epoch"});
+}
+
 }  // namespace
 
 void find_odd_shapes(const Inspection& look, std::vector<Finding>& found) {
@@ -134,6 +156,7 @@ void find_odd_shapes(const Inspection& look, std::vector<Finding>& found) {
     find_nested_reads(look, static_cast<NodeId>(i), found);
   }
   find_legacy(look, found);
+  find_short_epochs(look, found);
 }
 
 }  // namespace plumber

@@ -19,43 +19,15 @@
 #include <string_view>
 
 #include "pipeline/align.h"
+#include "pipeline/iterator_names.h"
 
 namespace plumber {
 namespace {
 
 using Iterator = std::int32_t;
 
-std::string_view without_prefix(std::string_view name) {
-  for (const std::string_view prefix : {"Forever", "Finite", "Empty"})
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  return name;
-}
-
-std::string_view without_index(std::string_view name) { return name.substr(0, name.find('[')); }
-
-std::string_view model_name(const Node& node) {
-  const OpTraits& traits = op_traits(node.op);
-  if (!traits.op.empty()) return traits.model_name;
-  // An op that the table lacks: its name without "Dataset".
-  return std::string_view(node.op).substr(0, node.op.find("Dataset"));
-}
-
 bool is_batch(const Node& node) { return node.kind == Kind::kBatch; }
 bool is_map(const Node& node) { return node.kind == Kind::kMap; }
-
-bool same_name(const Node& node, std::string_view name) {
-  name = without_index(name);
-  if (model_name(node).empty()) return false;
-  if (name == model_name(node)) return true;
-  if (without_prefix(name) == model_name(node)) return true;
-  // Sequential ops that TensorFlow runs in parallel by its own choice.
-  if (node.op == "MapDataset") return name == "ParallelMapV2" || name == "ParallelMap";
-  if (node.op == "FilterDataset") return name == "ParallelFilter";
-  if (node.op == "BatchDatasetV2") return name == "ParallelBatch";
-  if (node.op == "InterleaveDataset") return name.starts_with("ParallelInterleave");
-  if (node.kind == Kind::kCache) return name == "MemoryCache" || name == "FileCache";
-  return false;
-}
 
 enum class Fit { kNone, kSame, kMapAndBatch, kShuffleAndRepeat, kCache };
 
@@ -176,7 +148,30 @@ class Aligner {
         break;
     }
     count(iterator, id);
-    deal(at(iterator).inputs, id);
+    deal(without_parts(at(iterator).inputs, id), id);
+  }
+
+  // Snapshot <- SnapshotWriter <- input, or Snapshot <- SnapshotReader <- what reader_func makes of
+  // the readers. The time of the parts is the snapshot's.
+  std::vector<Iterator> without_parts(const std::vector<Iterator>& inputs, NodeId id) {
+    NodeId owner = id;
+    while (!has_snapshot_parts(pipeline_[owner]) && pipeline_[owner].outer)
+      owner = *pipeline_[owner].outer;
+    if (!has_snapshot_parts(pipeline_[owner])) return inputs;
+    std::vector<Iterator> open = inputs, rest;
+    while (!open.empty()) {
+      const Iterator input = open.back();
+      open.pop_back();
+      if (!is_snapshot_part(at(input).name)) {
+        rest.push_back(input);
+        continue;
+      }
+      seen_[static_cast<std::size_t>(input)] = true;
+      counters_[owner].service_s += at(input).busy_s;
+      open.insert(open.end(), at(input).inputs.begin(), at(input).inputs.end());
+    }
+    std::ranges::sort(rest);
+    return rest;
   }
 
   void take_map_and_batch(Iterator iterator, NodeId batch) {
@@ -253,9 +248,9 @@ class Aligner {
     const double worked = it.elements + held * it.buffered_elements;
     const double start = it.start_elements + held * it.start_buffered_elements;
     c.worked_elements += worked;
-    if (it.start_busy_s > 0 && worked > start) {
+    if (it.start_busy_s > 0) {
       c.start_service_s += it.start_busy_s;
-      c.start_elements += start;
+      c.start_elements += std::min(start, worked);
     }
     if (consumer >= 0) c.consumer_elements += it.consumer_elements.value_or(at(consumer).elements);
     if (!it.ended) return;

@@ -56,6 +56,16 @@ class PipelineBuilder {
       node().aligned = true;
       return *this;
     }
+    /// Of all its iterators; gone before their consumers had made more than `with` elements.
+    Added& iterators(double n, double with = 0) {
+      b_.counters_[id_].iterators = n;
+      return b_.counters_[id_].consumer_elements = with, *this;
+    }
+    /// Iterators alive at the end of an epoch, and all their elements.
+    Added& ends(double iterators, double elements) {
+      b_.counters_[id_].ended_iterators = iterators;
+      return b_.counters_[id_].ended_elements = elements, *this;
+    }
     Added& reads(double disk_bytes) { return b_.counters_[id_].disk_bytes = disk_bytes, *this; }
     Node& node() { return b_.p_[id_]; }
 
@@ -78,6 +88,9 @@ class PipelineBuilder {
     return {*this, added};
   }
 
+  /// Epochs of the root that were seen to their end, and all their elements.
+  void epochs(double n, double elements) { epochs_ = n, epochs_elements_ = elements; }
+
   NodeId id(const std::string& name) const { return find_node(p_, name).value(); }
 
   /// One dump after `time_s` seconds; the root is the node added last.
@@ -91,6 +104,8 @@ class PipelineBuilder {
     dump.counters = PerNode<Counters>(p.size());
     for (const auto& [node, counters] : counters_) dump.counters[node] = counters;
     dump.root_elements = dump.counters[p.root].elements;
+    dump.epochs = epochs_;
+    dump.epochs_elements = epochs_elements_;
     p.dumps.push_back(std::move(dump));
     return p;
   }
@@ -98,6 +113,7 @@ class PipelineBuilder {
  private:
   Pipeline p_;
   std::map<NodeId, Counters> counters_;
+  double epochs_ = 0, epochs_elements_ = 0;
 };
 
 /// V_i as the counters tell: elements of the node / elements of the root.

@@ -158,6 +158,87 @@ TEST_CASE("a function that repeats its data set for ever never ends") {
   CHECK(epochs(b.build()) == "files 4, read>file inf, read>again inf, read inf");
 }
 
+TEST_CASE("what ends by its own choice, a part of a pass does not tell") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(600).counts(500);
+  b.add("until", "TakeWhileDataset", {"range"}).counts(499);
+  b.add("unique", "UniqueDataset", {"range"}).counts(40);
+  b.add("both", "ConcatenateDataset", {"until", "unique"}).counts(539);
+  CHECK(epochs(b.build()) == "range 600, until ?, unique ?, both ?");
+}
+
+TEST_CASE("whole epochs tell what the program does not, down to what was gone at their end") {
+  PipelineBuilder b;  // 10 epochs of 12 batches; the batch dropped what lies below it
+  b.add("range", "RangeDataset").source(600).counts(300);
+  b.add("until", "TakeWhileDataset", {"range"}).counts(300);
+  b.add("map", "MapDataset", {"until"}).counts(300);
+  b.add("batch", "BatchDatasetV2", {"map"}).count(2).counts(390);
+  b.add("few", "TakeDataset", {"batch"}).count(50).counts(395).ends(10, 390);
+  b.add("skip", "SkipDataset", {"few"}).count(27).counts(125).ends(10, 120);
+  b.epochs(10, 120);
+  CHECK(epochs(b.build()) == "range 600, until 78, map 78, batch 39, few 39, skip 12");
+}
+
+TEST_CASE("below a batch an estimate is held to what was counted") {
+  const auto filtered = [](double out) {
+    PipelineBuilder b;  // epochs of 4 batches of at most 25
+    b.add("range", "RangeDataset").source(300).counts(300);
+    b.add("filter", "FilterDataset", {"range"}).counts(out);
+    b.add("batch", "BatchDatasetV2", {"filter"}).count(25).counts(8);
+    b.epochs(2, 8);
+    return epochs(b.build());
+  };
+  CHECK(filtered(90) == "range 300, filter 90, batch 4");
+  CHECK(filtered(105) == "range 300, filter 100, batch 4");
+  CHECK(filtered(150) == "range 300, filter ?, batch 4");  // no estimate at all
+}
+
+TEST_CASE("an end above a zip or a take says nothing of what they leave unread") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").counts(80);
+  b.add("filter", "FilterDataset", {"range"}).counts(40).ends(2, 40);
+  b.add("short", "RangeDataset").source(20).counts(40);
+  b.add("zip", "ZipDataset", {"filter", "short"}).counts(40).ends(2, 40);
+  b.epochs(2, 40);
+  CHECK(epochs(b.build()) == "range ?, filter ?, short 20, zip 20");
+}
+
+TEST_CASE("groups that are open are not counted: their ratio holds for many groups only") {
+  const auto groups = [](double made) {
+    PipelineBuilder b;
+    b.add("range", "RangeDataset").source(1000).counts(10 * made);
+    b.add("group>batch", "BatchDatasetV2").count(10).counts(made);
+    b.add("group", "GroupByWindowDataset", {"range"}).holds("group>batch").counts(made);
+    return epochs(b.build());
+  };
+  CHECK(groups(60) == "range 1000, group>batch 100, group 100");
+  CHECK(groups(12) == "range 1000, group>batch ?, group ?");
+}
+
+TEST_CASE("windows start every shift elements") {
+  const auto windows = [](std::int64_t shift, bool drops) {
+    PipelineBuilder b;
+    b.add("range", "RangeDataset").source(100);
+    auto window = b.add("window", "WindowDataset", {"range"}).count(8);
+    window.node().shift = shift;
+    window.node().stride = 2;  // a window spans 15 elements
+    window.node().drop_remainder = drops;
+    return epochs(b.build());
+  };
+  CHECK(windows(8, false) == "range 100, window 13");
+  CHECK(windows(30, false) == "range 100, window 4");
+  CHECK(windows(1, true) == "range 100, window 86");
+  CHECK(windows(30, true) == "range 100, window 3");
+}
+
+TEST_CASE("lists that were last seen half read stand beside the elements of that time") {
+  PipelineBuilder b;  // 20 epochs of 4 files, seen after 3 on average, the third half read
+  b.add("files", "TensorSliceDataset").source(4).counts(60).iterators(20, 500);
+  b.add("read>file", "TFRecordDataset").counts(790);
+  b.add("read", "FlatMapDataset", {"files"}).holds("read>file").counts(800).iterators(20);
+  CHECK(epochs(b.build()) == "files 4, read>file 40, read 40");
+}
+
 TEST_CASE("materialised bytes are elements times bytes") {
   CHECK(materialized_bytes({Cardinality::Kind::kKnown, 50}, 4) == 200.0);
   CHECK(!materialized_bytes({Cardinality::Kind::kInfinite, 0}, 4));

@@ -105,6 +105,52 @@ TEST_CASE("each epoch's iterators add up below a repeat") {
         "repeat: 25, 1\n");
 }
 
+TEST_CASE("the parts of a snapshot are the snapshot's") {
+  CHECK(describe(aligned("range RangeDataset\n"
+                         "snapshot SnapshotDatasetV2 range f=readers\n"
+                         "map MapDataset snapshot\n",
+                         "1 Map 30 2 7\n"
+                         "2 Snapshot 10 3\n"
+                         "3 SnapshotWriter 10 4\n"
+                         "4 Range 10\n"
+                         "7 Snapshot 20 8\n"
+                         "8 SnapshotReader 20 9\n"
+                         "9 ParallelInterleaveV4 20 10 11\n"
+                         "10 SnapshotNestedDatasetReader 2\n"
+                         "11 SnapshotDatasetReader/_0 20\n",
+                         "function { signature { name: 'readers' } ret { key: 'r' value: "
+                         "'inter:handle:0' } node_def { name: 'inter' op: "
+                         "'ParallelInterleaveDatasetV4' input: 'args_0' } }")) ==
+        "range: 10, 1\n"
+        "snapshot>inter: 20, 1\n"
+        "snapshot: 30, 2\n"
+        "map: 30, 1\n");
+}
+
+TEST_CASE("a data set that a function captures is no input") {
+  CHECK(describe(aligned("range RangeDataset\n"
+                         "other RangeDataset\n"
+                         "map MapDataset range other\n",
+                         "1 Map 30 2\n"
+                         "2 Range 30\n")) ==
+        "range: 30, 1\n"
+        "map: 30, 1\n");
+}
+
+TEST_CASE("windows that a flat_map hands on are not its list") {
+  CHECK(describe(aligned("range RangeDataset\n"
+                         "window WindowDataset range\n"
+                         "flat FlatMapDataset window\n",
+                         "1 FlatMap 30 2 4 5\n"
+                         "2 Window 5 3\n"
+                         "3 Range 30\n"
+                         "4 Window 6\n"
+                         "5 Window 6\n")) ==
+        "range: 30, 1\n"
+        "window: 5, 1\n"
+        "flat: 30, 1\n");
+}
+
 TEST_CASE("TensorFlow's default rewrites are undone") {
   CHECK(describe(aligned("const n -1\nconst sixteen 16\nconst zero 0\n"
                          "range RangeDataset\n"
