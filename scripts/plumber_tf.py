@@ -585,7 +585,7 @@ class _IteratorRecord:
         return merged
 
     def add_facts(self, facts, merged, offset):
-        """What the counts of the merged model (its ids moved by offset) do not say by themselves."""
+        """What the counts of the merged model, its ids moved by offset, do not say themselves."""
         for number, (name, polls, total, most) in sorted(self.fill.items()):
             if most:
                 facts.buffer_fill.add(node_id=number + offset, node_name=name,

@@ -16,7 +16,13 @@ constexpr Cardinality kInfinite{Cardinality::Kind::kInfinite, 0};
 
 constexpr double kWhole = 0.95;  // of a list, of which the last items may be lost between polls
 
-Cardinality known(double elements) { return {Cardinality::Kind::kKnown, std::max(0.0, elements)}; }
+// enumerate() and counters range over all 64-bit integers.
+constexpr double kEndless = 0x1p62;
+
+Cardinality known(double elements) {
+  if (elements >= kEndless) return kInfinite;
+  return {Cardinality::Kind::kKnown, std::max(0.0, elements)};
+}
 
 bool is_known(const Cardinality& c) { return c.kind == Cardinality::Kind::kKnown; }
 bool is_infinite(const Cardinality& c) { return c.kind == Cardinality::Kind::kInfinite; }
