@@ -111,7 +111,8 @@ _SCHEMA = {
                 "14 double inline_probe_cpu_s, 15 string recorder_version,"
                 "16 repeated string warnings, 17 int64 epochs_completed, 18 int64 epochs_elements,"
                 "19 repeated int64 ended_iterators, 20 repeated IteratorStart starts,"
-                "21 repeated LostIterator lost",
+                "21 repeated LostIterator lost, 22 int64 first_element_time,"
+                "23 int64 first_element_process_time",
     "IteratorStart": "1 int64 node_id, 2 int64 processing_time, 3 int64 elements,"
                      "4 int64 buffered_elements",
     "LostIterator": "1 int64 node_id, 2 int64 consumer_elements",
@@ -614,6 +615,7 @@ class Recorder:
         self.warnings = []
         self.start_ns = self.start_cpu_ns = 0
         self.now_ns = self.now_cpu_ns = 0
+        self.first_ns = self.first_cpu_ns = 0  # when the first element was there
         self.poll_times = [0, 0.0, 0.0]  # polls, time of the first, time of the last
         self.poller_cpu_s = 0.0
         self.probe_cpu_s = 0.0
@@ -661,6 +663,9 @@ class Recorder:
                 iterator = reference()
                 if iterator is not None:
                     self.poll_one(iterator, record)
+
+    def first_element(self):
+        self.first_ns, self.first_cpu_ns = time.time_ns(), time.process_time_ns()
 
     def poll_one(self, iterator, record, ended=False):
         if self._finished:
@@ -750,6 +755,8 @@ class Recorder:
         own = _return_node(self.program).attr
         if SPEC_ATTRIBUTE in own:
             facts.element_spec = own[SPEC_ATTRIBUTE].s.decode()
+        facts.first_element_time = self.first_ns
+        facts.first_element_process_time = self.first_cpu_ns
         facts.user_options = self.options._to_proto().SerializeToString(deterministic=True)
         facts.warnings.extend(self.warnings)
 
@@ -1074,7 +1081,10 @@ def _watched_iterator(base):
     class WatchedIterator(base):
         def __next__(self):
             try:
-                return base.__next__(self)
+                element = base.__next__(self)
+                if not self._plumber_recorder.first_ns:
+                    self._plumber_recorder.first_element()
+                return element
             except StopIteration:
                 self._plumber_recorder.poll_one(self, self._plumber_record, ended=True)
                 raise

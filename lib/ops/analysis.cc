@@ -137,6 +137,7 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
 }
 
 void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Analysis& a) {
+  constexpr double kShort_s = 0.5, kFew = 10;
   a.warnings = p.warnings;
   const auto add = [&](std::string text) { a.warnings.push_back(std::move(text)); };
   if (p.dumps.empty()) {
@@ -145,6 +146,9 @@ void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Ana
   }
   if (w.elapsed_s <= 0)
     add("no time passed in the trace: rates per second and busy cores are unknown");
+  else if (p.dialect == Dialect::kModel && (w.elapsed_s < kShort_s || w.root_elements < kFew))
+    add(fmt::format("the trace is short, {} elements in {}: its numbers are rough; 10 s are enough",
+                    format_count(w.root_elements), format_seconds(w.elapsed_s)));
   if (w.root_elements <= 0)
     add("the consumer got no element: demands per root element are unknown");
   for (const Node& node : p.nodes)
@@ -175,6 +179,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   a.cores = pipeline.machine.cores;
   if (window.elapsed_s > 0) a.rate.observed_per_s = window.root_elements / window.elapsed_s;
   a.rate.ci95_per_s = window.ci95_per_s;
+  if (window.start_s > 0) a.rate.start_s = window.start_s;
 
   // Demands: what each node asks for one root element. From here on counters are not looked at
   // again.

@@ -87,6 +87,7 @@ struct Trust {
 struct Rate {
   std::optional<double> observed_per_s;  // nullopt: no time passed
   std::optional<std::pair<double, double>> ci95_per_s;
+  std::optional<double> start_s;  // before it: until the first element
 };
 
 struct ConsumerAnalysis {

@@ -59,6 +59,17 @@ std::optional<std::pair<double, double>> rate_interval(
   return std::pair(std::max(0.0, mean - half), mean + half);
 }
 
+// Up to the first element threads were started, functions compiled and shuffles filled.
+void drop_start(const PipelineDump& dump, CounterWindow& window) {
+  constexpr double kLeastElements = 2;
+  if (dump.first_s <= 0 || dump.first_s >= dump.time_s || dump.root_elements < kLeastElements)
+    return;
+  window.start_s = dump.first_s;
+  window.elapsed_s -= dump.first_s;
+  window.process_cpu_s -= dump.first_cpu_s;
+  window.root_elements -= 1;
+}
+
 }  // namespace
 
 CounterWindow counter_window(const Pipeline& pipeline) {
@@ -71,7 +82,10 @@ CounterWindow counter_window(const Pipeline& pipeline) {
   window.elapsed_s = last.time_s;
   window.process_cpu_s = last.process_cpu_s;
   window.root_elements = last.root_elements;
-  if (pipeline.dumps.size() < 2) return window;
+  if (pipeline.dumps.size() < 2) {
+    drop_start(last, window);
+    return window;
+  }
   const auto dumps = spaced_dumps(pipeline);
   const PipelineDump& first = *dumps.front();
   if (dumps.size() < 2 || last.root_elements <= first.root_elements) return window;

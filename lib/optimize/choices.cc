@@ -273,7 +273,7 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
     const auto id = static_cast<NodeId>(i);
     NodeChoices& node = choices.nodes[id];
     node.modes.push_back({problem.stock[id], nullptr});
-    if (problem.node(id).outer || memory_bytes < 0) continue;
+    if (problem.node(id).outer || memory_bytes < 0 || never_ran(problem, id)) continue;
     add_modes(problem, id, every_level, choices);
     node.take_last = differ_in_calls_only(node);
     node.prefetch = may_prefetch(problem, id, least_work_s);

@@ -63,6 +63,10 @@ OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,
   // What is wrong with the trace is wrong with the plan too.
   result.warnings.insert(result.warnings.begin(), analysis.warnings.begin(),
                          analysis.warnings.end());
+  if (!result.predicted.first_epoch_per_s && result.predicted.after_per_s > 0)
+    result.warnings.push_back(
+        "a cache was full before the trace began: the first epoch, which fills it, is unknown, and "
+        "nothing below the cache is changed");
   for (const Permission permission : options.permissions) {
     result.permissions.push_back(permission_word(permission));
   }

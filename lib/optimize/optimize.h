@@ -47,8 +47,8 @@ enum class PlanStatus { kOptimal, kNoChange, kInfeasible };
 
 struct Predicted {
   std::optional<double> as_traced_per_s;
-  double before_per_s = 0;  // stock TensorFlow, default options
-  double first_epoch_per_s = 0;
+  double before_per_s = 0;                  // stock TensorFlow, default options
+  std::optional<double> first_epoch_per_s;  // nullopt: what fills a cache did not run
   double after_per_s = 0;
   std::pair<double, double> range_per_s{0, 0};
   bool upper_bound = false;

@@ -84,7 +84,8 @@ void predict(const Analysis& analysis, const std::vector<PaperNode>& nodes,
   Predicted& predicted = result.predicted;
   predicted.as_traced_per_s = analysis.rate.observed_per_s;
   predicted.before_per_s = analysis.rate.observed_per_s.value_or(0);
-  predicted.after_per_s = predicted.first_epoch_per_s = result.lp.objective_per_s;
+  predicted.after_per_s = result.lp.objective_per_s;
+  predicted.first_epoch_per_s = predicted.after_per_s;
   predicted.range_per_s = {0, predicted.after_per_s};
   predicted.upper_bound = true;
   predicted.why = "the paper's model counts CPU time only: no hand-offs, no thread segments";

@@ -37,6 +37,12 @@ double unexplained_share(const Problem& problem) {
   return 1 - *analysis.rate.observed_per_s / analysis.bounds.front().bound_per_s;
 }
 
+bool any_never_ran(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.pipeline->size(); ++i)
+    if (never_ran(problem, static_cast<NodeId>(i))) return true;
+  return false;
+}
+
 /// What a rate must not be printed as a number for; empty: nothing.
 std::string why_upper_bound(const Problem& problem, const Settled& settled,
                             const Evaluation& after) {
@@ -118,11 +124,13 @@ Predicted predict(const Problem& problem, const Settled& settled, double without
   predicted.as_traced_per_s = problem.analysis->rate.observed_per_s;
   predicted.before_per_s = rate_of(before.period_s);
   predicted.after_per_s = rate_of(after.period_s);
-  predicted.first_epoch_per_s = rate_of(first.period_s);
+  const bool first_known = !any_never_ran(problem);
+  if (first_known) predicted.first_epoch_per_s = rate_of(first.period_s);
   if (predicted.before_per_s > 0) {
     predicted.speedup = predicted.after_per_s / predicted.before_per_s;
   }
-  if (any_planned_cache(problem, settled) && without_cache_period_s > after.period_s) {
+  if (first_known && any_planned_cache(problem, settled) &&
+      without_cache_period_s > after.period_s) {
     const double lost_s = first.period_s - after.period_s;
     const double won_s = without_cache_period_s - after.period_s;
     predicted.cache_pays_after_epochs = std::floor(lost_s / won_s + 1e-9) + 1;

@@ -33,6 +33,11 @@ NodeId last_node(const Pipeline& pipeline) {
   return id;
 }
 
+bool never_ran(const Problem& problem, NodeId id) {
+  const NodeAnalysis& node = problem.analysis->nodes[id];
+  return node.below_cache && !(node.elements > 0) && problem.node(id).kind != Kind::kWrapper;
+}
+
 Setting unfilled(const Problem& problem, Setting setting) {
   for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
     setting[static_cast<NodeId>(i)].cached = false;

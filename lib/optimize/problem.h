@@ -34,6 +34,9 @@ Evaluation evaluate(const Problem& problem, const Setting& setting);
 /// The node below the wrappers at the root: the last one that runs.
 NodeId last_node(const Pipeline& pipeline);
 
+/// True if the node lies below a cache that was full before the trace began: its costs are unknown.
+bool never_ran(const Problem& problem, NodeId id);
+
 /// The same setting before any cache is filled.
 Setting unfilled(const Problem& problem, Setting setting);
 

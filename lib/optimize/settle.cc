@@ -37,6 +37,7 @@ void set_calls(const Problem& problem, const Limited& limited, double& spare_byt
 }
 
 bool autotuned(const Problem& problem, NodeId id) {
+  if (never_ran(problem, id)) return false;  // nothing tells a better number
   const Node& node = problem.node(id);
   const bool by_rewrite =
       node.threading == Threading::kSynchronous && runs_parallel(problem, id, problem.stock[id]);

@@ -71,6 +71,8 @@ void align_counters(const Trace& trace, Pipeline& pipeline) {
     PipelineDump out;
     out.time_s = dump.time_s;
     out.process_cpu_s = dump.process_cpu_s;
+    out.first_s = dump.first_s;
+    out.first_cpu_s = dump.first_cpu_s;
     out.counters = PerNode<Counters>(pipeline.size());
     if (trace.dialect == Dialect::kModel) {
       align_model(dump, pipeline, out);

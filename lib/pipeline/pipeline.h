@@ -140,6 +140,7 @@ struct Consumer {
 struct PipelineDump {
   double time_s = 0;
   double process_cpu_s = 0;
+  double first_s = 0, first_cpu_s = 0;  // both when the first root element came; 0: unknown
   double root_elements = 0;
   double epochs = 0;           // model: passes of the whole data set that came to their end
   double epochs_elements = 0;  // root elements of these

@@ -70,6 +70,9 @@ Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
     const auto [low, high] = *analysis.rate.ci95_per_s;
     sentence += {" (95 % interval {})", {{Unit::kPerSecond, std::vector<double>{low, high}}}};
   }
+  if (analysis.rate.start_s) {
+    sentence += {" after {} to the first", {{Unit::kSeconds, *analysis.rate.start_s}}};
+  }
   if (analysis.cores > 0) {
     sentence +=
         {analysis.cores == 1 ? ", on {} core" : ", on {} cores", {{Unit::kCount, analysis.cores}}};
@@ -118,7 +121,8 @@ void add_overview(Report& report, const Pipeline& pipeline, const Analysis& anal
   report.sections.push_back(
       {"rate", "",
        Fields{{{"observed_per_s", "", Unit::kPerSecond, value_of(analysis.rate.observed_per_s)},
-               {"ci95_per_s", "", Unit::kPerSecond, interval}}}});
+               {"ci95_per_s", "", Unit::kPerSecond, interval},
+               {"start_s", "", Unit::kSeconds, value_of(analysis.rate.start_s)}}}});
   report.sections.push_back(json_field("verdict", word_of(analysis.verdict)));
   report.sections.push_back(consumer_section(analysis.consumer));
   report.sections.push_back(

@@ -93,11 +93,12 @@ Sentence trust_sentence(const Predicted& predicted) {
 }
 
 void add_cache_sentence(Prose& prose, const Predicted& predicted) {
-  if (!(predicted.first_epoch_per_s > 0 && predicted.first_epoch_per_s < predicted.after_per_s)) {
+  if (!(predicted.first_epoch_per_s.value_or(0) > 0 &&
+        predicted.first_epoch_per_s < predicted.after_per_s)) {
     return;
   }
   Sentence sentence{"The first epoch, which fills the cache, runs at {}",
-                    {{Unit::kPerSecond, predicted.first_epoch_per_s}}};
+                    {{Unit::kPerSecond, *predicted.first_epoch_per_s}}};
   if (predicted.cache_pays_after_epochs) {
     sentence += {"; the cache has paid for itself after {} epochs",
                  {{Unit::kNone, *predicted.cache_pays_after_epochs}}};
@@ -156,7 +157,7 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
   Fields fields{
       {{"as_traced_per_s", "", Unit::kPerSecond, value_of(predicted.as_traced_per_s)},
        {"before_per_s", "", Unit::kPerSecond, predicted.before_per_s},
-       {"first_epoch_per_s", "", Unit::kPerSecond, predicted.first_epoch_per_s},
+       {"first_epoch_per_s", "", Unit::kPerSecond, value_of(predicted.first_epoch_per_s)},
        {"after_per_s", "", Unit::kPerSecond, predicted.after_per_s},
        {"range_per_s", "", Unit::kPerSecond,
         std::vector<double>{predicted.range_per_s.first, predicted.range_per_s.second}},

@@ -128,6 +128,10 @@ Dump decode_dump(const trace::PipelineSnapshot& snapshot, std::vector<std::strin
   Dump dump;
   dump.time_s = span(info.start_time(), info.current_time());
   dump.process_cpu_s = span(info.process_start_time(), info.process_current_time());
+  const trace::Recorder& recorder = snapshot.recorder();
+  dump.first_s = std::min(dump.time_s, span(info.start_time(), recorder.first_element_time()));
+  dump.first_cpu_s = std::min(
+      dump.process_cpu_s, span(info.process_start_time(), recorder.first_element_process_time()));
   for (const auto& op : snapshot.stats()) dump.ops.push_back(decode_op(op, warnings));
   if (snapshot.has_model()) dump.model = decode_model(snapshot.model(), warnings);
   if (snapshot.has_recorder()) add_recorded(snapshot.recorder(), dump.model, warnings);

@@ -72,6 +72,8 @@ struct IteratorTree {
 /// The counters at one moment.
 struct Dump {
   double time_s = 0;         // since the first GetNext
+  double first_s = 0;        // likewise: the first root element was there; 0: unknown
+  double first_cpu_s = 0;    // process_cpu_s then
   double process_cpu_s = 0;  // of the whole process since the first GetNext
   std::vector<OpCounters> ops;
   IteratorTree model;
