@@ -73,6 +73,29 @@ TEST_CASE("the map that does the work gets the cores, nothing else changes") {
   CHECK(result.lp.binding == std::vector<std::string>{"cores"});
 }
 
+TEST_CASE("what did not run, because a cache was full before the trace began, stays as it is") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {});
+  const NodeId decode = p.map(files, "_decode", {.calls = 1});
+  const NodeId cache = p.add("CacheDatasetV2", {decode}, {});
+  const NodeId augment = p.random(p.map(cache, "_augment", {.work_ms = 16, .calls = 16}));
+  p.finish(p.batch(augment, 16));
+  for (const NodeId id : {files, decode}) p.analysis.nodes[id].below_cache = true;
+  p.analysis.setting[cache].cached = true;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(4, 1e9));
+  CHECK(story(result) ==
+        "E1 convert MapDataset/_3 ParallelMapDatasetV2 5 | .map(_augment, num_parallel_calls=5)\n"
+        "E2 insert_prefetch BatchDatasetV2/_4 - 2 | .prefetch(2)  # at the end\n"
+        "E3 set_options - threading.private_threadpool_size 4 | "
+        "options.threading.private_threadpool_size = 4\n"
+        "E4 rehome_cache CacheDatasetV2/_2 - - | \n");
+  CHECK(!result.predicted.first_epoch_per_s);
+  CHECK(result.warnings ==
+        std::vector<std::string>{
+            "a cache was full before the trace began: the first epoch, which fills it, is unknown, "
+            "and nothing below the cache is changed"});
+}
+
 TEST_CASE("an exact part of the program is cached where that saves most") {
   SmallPipeline p;
   const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16, .bytes = 1e5});
