@@ -58,7 +58,7 @@ class BareTraceTest(FolderTest):
         facts, times = snapshot.recorder, snapshot.snapshot_info
         self.assertEqual((facts.mode, facts.tensorflow_version), ("bare", tf.__version__))
         self.assertEqual(facts.cores_allowed, len(os.sched_getaffinity(0)))
-        self.assertTrue(0.02 <= facts.polling_interval_s < 0.2, facts.polling_interval_s)
+        self.assertTrue(0.01 <= facts.polling_interval_s < 0.2, facts.polling_interval_s)
         self.assertAlmostEqual((times.current_time - times.start_time) / 1e9, 1.5, delta=0.5)
         cpu_s = (times.process_current_time - times.process_start_time) / 1e9
         self.assertTrue(0 < facts.pipeline_cpu_s <= cpu_s)
