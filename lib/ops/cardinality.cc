@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cardinality_rules.h"
 #include "ops/epoch_counts.h"
 #include "ops/file_records.h"
 #include "ops/visit_ratios.h"
@@ -11,25 +12,7 @@
 namespace plumber {
 namespace {
 
-constexpr Cardinality kUnknown{Cardinality::Kind::kUnknown, 0};
-constexpr Cardinality kInfinite{Cardinality::Kind::kInfinite, 0};
-
 constexpr double kWhole = 0.95;  // of a list, of which the last items may be lost between polls
-
-// enumerate() and counters range over all 64-bit integers.
-constexpr double kEndless = 0x1p62;
-
-Cardinality known(double elements) {
-  if (elements >= kEndless) return kInfinite;
-  return {Cardinality::Kind::kKnown, std::max(0.0, elements)};
-}
-
-bool is_known(const Cardinality& c) { return c.kind == Cardinality::Kind::kKnown; }
-bool is_infinite(const Cardinality& c) { return c.kind == Cardinality::Kind::kInfinite; }
-
-Cardinality scaled(const Cardinality& c, double factor) {
-  return is_known(c) ? known(c.elements * factor) : c;
-}
 
 class Passes {
  public:
@@ -50,7 +33,7 @@ class Passes {
     }
     for (std::size_t i = p_.size(); i-- > 0;) {  // outer nodes stand after what they hold
       const auto n = static_cast<NodeId>(i);
-      if (p_[n].outer) elements_[n] = by_visits(n, *p_[n].outer);
+      if (p_[n].outer) elements_[n] = inside(n, *p_[n].outer);
     }
     for (Cardinality& c : elements_)
       c.elements = std::round(c.elements);  // there is no half of one
@@ -68,22 +51,21 @@ class Passes {
     }
   }
 
+  // The only data set that a node makes yields what the node yields.
+  Cardinality inside(NodeId n, NodeId outer) const {
+    const Node& node = p_[outer];
+    const bool hands_on = node.kind == Kind::kFlatMap || node.kind == Kind::kInterleave ||
+                          node.kind == Kind::kGroup || node.kind == Kind::kFileSource;
+    if (hands_on && node.inner.size() == 1 && node.inner.front() == n) return elements_[outer];
+    return by_visits(n, outer);
+  }
+
   Cardinality main_graph(NodeId n) const {
     if (counts_[n]) return within(*counts_[n], from_program(n));
     const Cardinality by_program = from_program(n);
     if (by_program.kind != Cardinality::Kind::kUnknown) return by_program;
     const std::int64_t traced = p_[n].traced_cardinality;
     return traced >= 0 ? known(static_cast<double>(traced)) : by_program;
-  }
-
-  // An estimate far from what was counted is none.
-  static Cardinality within(const EpochCount& count, const Cardinality& estimate) {
-    constexpr double kFar = 0.1, kNarrow = 0.05;
-    const double middle = (count.least + count.most) / 2;
-    const bool near = is_known(estimate) && estimate.elements >= count.least * (1 - kFar) &&
-                      estimate.elements <= count.most * (1 + kFar);
-    if (near) return known(std::clamp(estimate.elements, count.least, count.most));
-    return count.most - middle <= kNarrow * middle ? known(middle) : kUnknown;
   }
 
   Cardinality from_program(NodeId n) const {
@@ -172,41 +154,9 @@ class Passes {
     return many ? by_input(n) : kUnknown;
   }
 
-  static Cardinality asserted(std::int64_t count) {
-    return count == -1 ? kInfinite : known(static_cast<double>(count));
-  }
-
   Cardinality memory_source(const Node& node) const {
     if (node.op.find("Random") != std::string::npos) return kInfinite;
     return node.source_elements ? known(static_cast<double>(*node.source_elements)) : kUnknown;
-  }
-
-  static Cardinality repeated(const Cardinality& c, std::optional<std::int64_t> count) {
-    if (!count) return kUnknown;
-    if (*count < 0) return is_known(c) && c.elements == 0 ? c : kInfinite;
-    return *count == 0 ? known(0) : scaled(c, static_cast<double>(*count));
-  }
-
-  static Cardinality taken(const Cardinality& c, std::optional<std::int64_t> count) {
-    if (!count) return kUnknown;
-    const auto most = static_cast<double>(*count);
-    if (*count < 0) return c;
-    if (is_infinite(c)) return known(most);
-    return is_known(c) ? known(std::min(c.elements, most)) : c;
-  }
-
-  static Cardinality skipped(const Cardinality& c, std::optional<std::int64_t> count) {
-    if (!count) return kUnknown;
-    if (*count < 0) return known(0);
-    return is_known(c) ? known(c.elements - static_cast<double>(*count)) : c;
-  }
-
-  static Cardinality rounded(const Cardinality& c, double size, bool down) {
-    if (!is_known(c)) return c;
-    // Measured counts carry rounding errors that must not make one element more.
-    const double parts = c.elements / size, whole = std::round(parts);
-    if (std::abs(parts - whole) < 1e-9 * std::max(1.0, whole)) return known(whole);
-    return known(down ? std::floor(parts) : std::ceil(parts));
   }
 
   Cardinality shortest(const std::vector<NodeId>& inputs) const {
