@@ -8,6 +8,7 @@
 #include "ops/epoch_counts.h"
 #include "ops/file_records.h"
 #include "ops/visit_ratios.h"
+#include "pipeline/iterator_names.h"
 
 namespace plumber {
 namespace {
@@ -55,7 +56,7 @@ class Passes {
   Cardinality inside(NodeId n, NodeId outer) const {
     const Node& node = p_[outer];
     const bool hands_on = node.kind == Kind::kFlatMap || node.kind == Kind::kInterleave ||
-                          node.kind == Kind::kGroup || node.kind == Kind::kFileSource;
+                          node.kind == Kind::kGroup || has_snapshot_parts(node);
     if (hands_on && node.inner.size() == 1 && node.inner.front() == n) return elements_[outer];
     return by_visits(n, outer);
   }

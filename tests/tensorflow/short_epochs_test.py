@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epochs of a few milliseconds, shorter than what lies between two polls: the analysis knows their
 elements or says that it does not, and blames the node that has the work."""
+import collections
+import itertools
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from support import FolderTest, plumber_binary, plumber_tf
@@ -12,6 +15,7 @@ import tensorflow as tf
 Range = tf.data.Dataset.range
 TEXT = tf.constant("x" * 300_000)  # some 150 us of work for one thread
 UNKNOWN = None
+EPOCHS, MOST_ELEMENTS = 6, 2000
 
 
 def work(x):
@@ -19,19 +23,23 @@ def work(x):
 
 
 class ShortEpochsTest(FolderTest):
-    def analyze(self, dataset, seconds=0.3):
-        plumber_tf.record(dataset, seconds, self.path("t.pb"))
-        return self.analysis()
-
-    def analysis(self, name="t.pb"):
-        done = subprocess.run([plumber_binary(), "analyze", self.path(name), "--format", "json"],
+    def analyze(self, dataset, seconds=0.2):
+        """The analysis of a trace of some epochs, at least, however slow the machine is."""
+        recorder, watched = plumber_tf._prepare(dataset, "bare")
+        end, epochs = time.monotonic() + seconds, 0
+        while epochs < EPOCHS or time.monotonic() < end:
+            collections.deque(itertools.islice(watched, MOST_ELEMENTS), maxlen=0)
+            epochs += 1
+        recorder.finish()
+        plumber_tf._write(self.path("t.pb"), recorder.snapshot().SerializeToString())
+        done = subprocess.run([plumber_binary(), "analyze", self.path("t.pb"), "--format", "json"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def check(self, dataset, *expected, **how):
+    def check(self, dataset, *expected):
         """`expected`: elements of an epoch of each node, source first, exact but for floats."""
-        analysis = self.analyze(dataset, **how)
+        analysis = self.analyze(dataset)
         found = [node["elements_per_epoch"] for node in analysis["nodes"]]
         self.assertEqual(len(found), len(expected), found)
         for have, want in zip(found, expected):
