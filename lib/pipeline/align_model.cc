@@ -166,6 +166,7 @@ class Aligner {
         rest.push_back(input);
         continue;
       }
+      if (seen_[static_cast<std::size_t>(input)]) continue;
       seen_[static_cast<std::size_t>(input)] = true;
       counters_[owner].service_s += at(input).busy_s;
       open.insert(open.end(), at(input).inputs.begin(), at(input).inputs.end());

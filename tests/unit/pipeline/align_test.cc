@@ -127,6 +127,17 @@ TEST_CASE("the parts of a snapshot are the snapshot's") {
         "map: 30, 1\n");
 }
 
+TEST_CASE("parts of a snapshot that read each other, in a damaged trace, end the walk") {
+  CHECK(describe(aligned("range RangeDataset\n"
+                         "snapshot SnapshotDatasetV2 range\n",
+                         "1 Snapshot 10 2\n"
+                         "2 SnapshotReader 10 3\n"
+                         "3 SnapshotReader 10 2\n")) ==
+        "range: 0, 0\n"
+        "snapshot: 10, 1\n"
+        "no iterator: range\n");
+}
+
 TEST_CASE("a data set that a function captures is no input") {
   CHECK(describe(aligned("range RangeDataset\n"
                          "other RangeDataset\n"
