@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/suggest.h"
@@ -79,8 +81,12 @@ OptimizeOptions options_of(const Options& options) {
   if (!options.memory.empty()) {
     how.limits.memory_bytes = static_cast<double>(parse_bytes(options.memory, "--mem"));
   }
-  if (!options.disk.empty())
+  if (!options.disk.empty()) {
     how.limits.disk_bytes_per_s = parse_bytes_per_s(options.disk, "--disk");
+    if (*how.limits.disk_bytes_per_s <= 0)
+      throw Error(ErrorKind::kUsage, "--disk", "'" + options.disk + "' is not above 0",
+                  "leave it out for a disk without limit");
+  }
   if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
   if (!options.target_rate.empty()) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
@@ -92,7 +98,8 @@ OptimizeOptions options_of(const Options& options) {
 }
 
 // Limits that were not given are the traced machine's.
-void complete_limits(const Options& options, const TraceMachine& machine, Limits& limits) {
+void complete_limits(const Options& options, const TraceMachine& machine, double held_bytes,
+                     Limits& limits) {
   if (options.cores.empty()) {
     if (machine.cores <= 0) {
       throw Error(ErrorKind::kUsage, "--cores", "the trace does not say how many cores there are",
@@ -108,6 +115,8 @@ void complete_limits(const Options& options, const TraceMachine& machine, Limits
     }
     limits.memory_bytes =
         machine.memory_free_bytes > 0 ? machine.memory_free_bytes : machine.memory_total_bytes;
+    // What was free beside the program: it ran, so it fits.
+    limits.memory_bytes = std::max(limits.memory_bytes, held_bytes);
     limits.memory_from_trace = true;
   }
 }
@@ -137,8 +146,8 @@ ExitCode run_optimize(Options options, const Globals& globals) {
                 {options.output.path, options.rewrite_path, options.lp_path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
-  complete_limits(options, pipeline.machine, how.limits);
   const Analysis analysis = analyze(pipeline, analysis_options);
+  complete_limits(options, pipeline.machine, analysis.memory.held_bytes, how.limits);
   const OptimizeResult result = optimize(pipeline, analysis, how);
   const Report report = plan_view(pipeline, result);
 
