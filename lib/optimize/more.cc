@@ -57,9 +57,11 @@ double held_without_limit(const Problem& problem) {
 /// beside the plan, which may run more calls.
 std::vector<double> missing_bytes(const Problem& problem, const BestPlan& plan) {
   std::vector<double> totals = {held_without_limit(problem)};
+  const double as_it_is = stock_memory_bytes(problem);
+  const double as_planned = held_without_caches(problem, plan);
   for (const NodeId id : plan.choices.too_big) {
     const double bytes = problem.analysis->nodes[id].materialized_bytes.value_or(0);
-    for (const double held : {stock_memory_bytes(problem), held_without_caches(problem, plan)}) {
+    for (const double held : {as_it_is, as_planned}) {
       totals.push_back((bytes + held) * (1 + kRounding));
     }
   }

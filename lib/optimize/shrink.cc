@@ -94,22 +94,31 @@ class Shrinking {
       return !changes.empty() && changes.front().mode == problem_.stock[id].mode &&
              calls_now(id) > 1 && in_flight_bytes(problem_, id, problem_.stock[id]) > 0;
     };
-    const std::vector<NodeId> nodes = largest_first(holds_calls);
+    const std::vector<NodeId> nodes = to_change(largest_first(holds_calls));
     const double period_s = period_to_fit(nodes);
-    over_bytes_ -= saved_bytes(nodes, period_s);
-    // Those with the smallest elements get their calls back as long as they fit.
-    for (std::size_t i = nodes.size(); i-- > 0;) {
-      const NodeId id = nodes[i];
+    for (const NodeId id : nodes) {
       const int calls = calls_for(id, period_s);
-      const double bytes = saved_bytes(id, calls);
-      if (over_bytes_ + bytes <= 0) {
-        over_bytes_ += bytes;
-        continue;
-      }
+      if (calls == calls_now(id)) continue;
       settled_.setting[id].parallelism = calls;
       settled_.changes[id] = &mode_changes(problem_.node(id).op).front();
       settled_.any_edit = true;
     }
+  }
+
+  /// As few of the nodes as save enough: those with the smallest elements stay as they are.
+  std::vector<NodeId> to_change(const std::vector<NodeId>& nodes) const {
+    // Calls that the program's own period does not need are no loss.
+    const double stock_s = evaluate(problem_, problem_.stock).period_s;
+    const double period_s = std::max(period_to_fit(nodes), stock_s);
+    double spare_bytes = saved_bytes(nodes, period_s) - over_bytes_;
+    std::vector<NodeId> changed;
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const double bytes = saved_bytes(nodes[i], calls_for(nodes[i], period_s));
+      const bool stays = bytes <= spare_bytes;
+      if (stays) spare_bytes -= bytes;
+      if (!stays && bytes > 0) changed.push_back(nodes[i]);
+    }
+    return changed;
   }
 
   const Problem& problem_;
