@@ -35,6 +35,11 @@ Choices without_caches(Choices choices) {
   return choices;
 }
 
+/// A target that the program reaches as it is.
+bool reached_by_stock(const Problem& problem, double period_s) {
+  return period_s > 0 && evaluate(problem, problem.stock).period_s <= period_s;
+}
+
 struct Finished {
   SearchResult found;
   Settled settled;
@@ -44,7 +49,8 @@ Finished finish(const Problem& problem, const Choices& choices, const SearchOpti
   Finished finished;
   finished.found = search(problem, choices, options);
   finished.settled = settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
-  settle_first_epoch(problem, choices, finished.settled);
+  const bool unchanged = !finished.settled.any_edit && reached_by_stock(problem, options.period_s);
+  if (!unchanged) settle_first_epoch(problem, choices, finished.settled);
   return finished;
 }
 
@@ -69,8 +75,9 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
   if (best.over_budget) options.memory_bytes = kInfinity;  // nothing is added, nothing to count
   options.period_s = period_s;
   options.quick = plan_options.quick;
-  const bool stock_reaches = evaluate(problem, problem.stock).period_s <= period_s;
-  if (period_s > 0 && !stock_reaches) options.memory_step_bytes = kMemoryStep * budget;
+  if (period_s > 0 && !reached_by_stock(problem, period_s)) {
+    options.memory_step_bytes = kMemoryStep * budget;
+  }
 
   Finished plan = finish(problem, best.choices, options);
   best.without_cache_period_s = evaluate(problem, plan.settled.setting).period_s;

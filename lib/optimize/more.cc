@@ -2,6 +2,7 @@
 #include "optimize/more.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "optimize/ledger.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMemorySteps = 8;  // tried, smallest first
 constexpr double kPlenty_bytes = 1e18;
-constexpr double kRounding = 1e-9;
+constexpr double kRounding = 1e-9;  // relative
 constexpr double kWorthIt = 0.02;
 constexpr double kLittleLarger = 1.25;
 constexpr double kNearlyAll = 0.95;
@@ -99,6 +100,15 @@ NextMemory without_slack(const Problem& problem, const BestPlan& plan, NextMemor
   return step;
 }
 
+/// Up to three digits in the unit in which people read it: who gives what is printed gets enough.
+double rounded_up(double bytes) {
+  double unit = 1;
+  while (bytes >= 1024 * unit) unit *= 1024;
+  const double digits = std::floor(std::log10(std::max(1.0, bytes / unit))) - 2;
+  const double step = unit * std::pow(10.0, digits);
+  return std::ceil(bytes / step - kRounding) * step;
+}
+
 /// The smallest step that is worth it, or one that is little larger and brings more.
 std::optional<NextMemory> next_memory(const Problem& problem, const BestPlan& plan) {
   const double worth_per_s = kWorthIt * rate_of(problem, plan.settled);
@@ -111,7 +121,9 @@ std::optional<NextMemory> next_memory(const Problem& problem, const BestPlan& pl
     next = NextMemory{bytes, gain};
     most_bytes = std::min(most_bytes, kLittleLarger * bytes);
   }
-  return next ? std::optional(without_slack(problem, plan, *next)) : std::nullopt;
+  if (!next) return std::nullopt;
+  const NextMemory step = without_slack(problem, plan, *next);
+  return NextMemory{rounded_up(step.bytes), step.gain_per_s};
 }
 
 std::optional<double> disk_gain_per_s(const Problem& problem, const BestPlan& plan) {
