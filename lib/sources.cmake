@@ -44,8 +44,10 @@ set(ops_sources
     ops/findings_speed.cc
     ops/hand_off.cc
     ops/hand_off_fit.cc
+    ops/inline_probe.cc
     ops/laws.cc
     ops/memory_ledger.cc
+    ops/pauses.cc
     ops/randomness.cc
     ops/settings.cc
     ops/visit_ratios.cc)
@@ -56,6 +58,7 @@ set(lp_sources
 set(optimize_sources
     optimize/best_plan.cc
     optimize/cache_choices.cc
+    optimize/calls.cc
     optimize/choices.cc
     optimize/default_model.cc
     optimize/ledger.cc
