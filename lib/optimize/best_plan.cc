@@ -93,7 +93,10 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
     shrink(problem, plan.settled);
     best.fits = planned_memory(problem, plan.settled).planned_bytes <= budget;
   }
-  if (plan.settled.any_edit && !best.over_budget) fix_numbers(problem, plan.settled);
+  if (plan.settled.any_edit && !best.over_budget) {
+    plan.settled.spare_bytes = budget - planned_memory(problem, plan.settled).planned_bytes;
+    fix_numbers(problem, plan.settled);
+  }
   best.found = std::move(plan.found);
   best.settled = std::move(plan.settled);
   return best;

@@ -59,11 +59,12 @@ double stock_memory_bytes(const Problem& problem) {
 // The formulas of ops/memory_ledger.h for a single node: a search asks for thousands of them.
 double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& setting) {
   const Node& node = problem.node(id);
-  if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
   const double calls = std::max(1.0, setting.parallelism);
+  if (node.kind == Kind::kBatch) return calls * element_bytes(problem, id);  // one is being filled
+  if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
   switch (node.kind) {
     case Kind::kInterleave:
-      return 0;  // its buffers do not depend on the calls
+      return fetched_ahead_bytes(*problem.pipeline, problem.analysis->nodes, id, calls);
     case Kind::kMapBatch: {
       const auto batch = static_cast<double>(std::max<std::int64_t>(1, node.count.value_or(1)));
       return (std::ceil(calls / batch) + 1) * element_bytes(problem, id);

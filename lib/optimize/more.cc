@@ -15,7 +15,7 @@ constexpr double kRounding = 1e-9;  // relative
 constexpr double kWorthIt = 0.02;
 constexpr double kLittleLarger = 1.25;
 constexpr double kNearlyAll = 0.95;
-constexpr int kHalvings = 6;
+constexpr int kHalvings = 8;
 constexpr std::size_t kMostTightened = 300;  // nodes; larger programs take long to solve again
 
 double gain_per_s(const Problem& problem, const Problem& richer, const BestPlan& plan) {
