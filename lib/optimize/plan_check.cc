@@ -71,24 +71,34 @@ Fault fault_of_options(const Edit& edit) {
 }
 
 Fault fault_of(const Problem& problem, const Edit& edit) {
-  if (edit.kind == EditKind::kSetOptions) return fault_of_options(edit);
   const auto found = problem.by_name.find(edit.node);
-  if (found == problem.by_name.end()) return {};  // the rewriter says so
-  const NodeId id = found->second;
+  const bool on_node = edit.kind != EditKind::kSetOptions;
+  if (on_node && found == problem.by_name.end()) return {};  // the rewriter says so
+  const NodeId id = on_node ? found->second : NodeId{};
   switch (edit.kind) {
     case EditKind::kInsertCache:
       return fault_of_cache(problem.analysis->nodes[id]);
     case EditKind::kSetParallelism:
     case EditKind::kConvert:
     case EditKind::kParallelInline:
+    case EditKind::kMoveIntoFunction:
       return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetBuffer:
       return fault_of_buffer(problem.node(id), edit.value);
     case EditKind::kRemove:
       return fault_of_removal(problem, id);
-    default:
+    case EditKind::kSetOptions:
+      return fault_of_options(edit);
+    case EditKind::kSequential:
+    case EditKind::kInline:
+    case EditKind::kPassThroughFilter:
+    case EditKind::kUnfuse:
+    case EditKind::kInsertPrefetch:
+    case EditKind::kRehomeCache:
+    case EditKind::kReorder:
       return {};
   }
+  return {};
 }
 
 }  // namespace
