@@ -2,6 +2,7 @@
 #include "base/quantity.h"
 #include "commands.h"
 #include "ops/analysis.h"
+#include "option_values.h"
 #include "output.h"
 #include "report/analysis_view.h"
 #include "trace_input.h"
@@ -34,8 +35,7 @@ ExitCode run_analyze(const Options& options, const Globals& globals) {
   const Analysis analysis = analyze(pipeline, how);
   const Report report = analysis_view(pipeline, analysis);
   warn(globals, analysis.warnings);
-  write_document(options.output.path,
-                 render(report, format, style_of(globals, options.output.path)));
+  write_report(report, format, options.output, globals);
   return ExitCode::kDone;
 }
 
@@ -47,11 +47,10 @@ void add_analyze(CLI::App& app, const Globals& globals, Run& run) {
   add_trace(command, options->trace);
   add_graph_and_model(command, options->trace);
   add_output(command, options->output, kFormats);
-  command
-      .add_option("--think-time", options->think_time,
-                  "The consumer's time between two elements, such as 5ms; 0: as fast as it can "
-                  "(default: as traced)")
-      ->type_name("TIME");
+  add_value(command, "--think-time", options->think_time,
+            {"TIME",
+             "The consumer's time between two elements, such as 5ms; 0: as fast as it can "
+             "(default: as traced)"});
   command.footer(kExamples);
   command.callback([options, &globals, &run] {
     run = [options, &globals] { return run_analyze(*options, globals); };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "base/quantity.h"
@@ -16,9 +18,7 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json"};
 
-constexpr std::array kPermissions{Permission::kFrozenOrder,      Permission::kPyfuncCache,
-                                  Permission::kUnfreeze,         Permission::kReshuffle,
-                                  Permission::kStatefulParallel, Permission::kNondeterministic};
+constexpr int kMostCores = 100'000;
 
 constexpr const char* kExamples = R"(Examples:
   plumber optimize trace.pb --cores 8 --mem 16G
@@ -56,19 +56,14 @@ ModelKind take_model(const Options& options, TraceInput& trace) {
 }
 
 std::set<Permission> permissions_of(const std::string& list) {
-  std::vector<std::string> known;
-  std::string all;
-  for (const Permission permission : kPermissions) {
-    known.push_back(permission_word(permission));
-    all += (all.empty() ? "" : ", ") + known.back();
-  }
+  const std::vector<std::string> known = permission_words();
   std::set<Permission> permissions;
   for (const std::string& word : split_list(list)) {
     const auto permission = permission_of(word);
     if (!permission) {
       const std::string hint = did_you_mean(word, known);
       throw Error(ErrorKind::kUsage, "--allow", "unknown permission '" + word + "'",
-                  hint.empty() ? "permissions: " + all : hint);
+                  hint.empty() ? "permissions: " + joined(known) : hint);
     }
     permissions.insert(*permission);
   }
@@ -79,11 +74,19 @@ std::set<Permission> permissions_of(const std::string& list) {
 OptimizeOptions options_of(const Options& options) {
   OptimizeOptions how;
   if (!options.cores.empty()) how.limits.cores = parse_positive(options.cores, "--cores");
+  if (how.limits.cores > kMostCores) {
+    throw Error(ErrorKind::kUsage, "--cores", "no machine has so many cores",
+                fmt::format("give up to {}", kMostCores));
+  }
   if (!options.memory.empty()) {
     how.limits.memory_bytes = static_cast<double>(parse_bytes(options.memory, "--mem"));
   }
-  if (!options.disk.empty())
+  if (!options.disk.empty()) {
     how.limits.disk_bytes_per_s = parse_bytes_per_s(options.disk, "--disk");
+    if (*how.limits.disk_bytes_per_s <= 0)
+      throw Error(ErrorKind::kUsage, "--disk", "'" + options.disk + "' is not above 0",
+                  "leave it out for a disk without limit");
+  }
   if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
   if (!options.target_rate.empty()) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
@@ -95,7 +98,8 @@ OptimizeOptions options_of(const Options& options) {
 }
 
 // Limits that were not given are the traced machine's.
-void complete_limits(const Options& options, const TraceMachine& machine, Limits& limits) {
+void complete_limits(const Options& options, const TraceMachine& machine, double held_bytes,
+                     Limits& limits) {
   if (options.cores.empty()) {
     if (machine.cores <= 0) {
       throw Error(ErrorKind::kUsage, "--cores", "the trace does not say how many cores there are",
@@ -111,20 +115,23 @@ void complete_limits(const Options& options, const TraceMachine& machine, Limits
     }
     limits.memory_bytes =
         machine.memory_free_bytes > 0 ? machine.memory_free_bytes : machine.memory_total_bytes;
+    // What was free beside the program: it ran, so it fits.
+    limits.memory_bytes = std::max(limits.memory_bytes, held_bytes);
     limits.memory_from_trace = true;
   }
 }
 
-// A plan that cannot reach its target leaves no file behind.
+// All files or none: a plan beside a program that could not be written would only mislead.
 void write_results(const Options& options, const Trace& trace, const OptimizeResult& result,
                    const std::string& document) {
-  std::string program;
+  std::vector<Document> documents;
   if (!options.rewrite_path.empty()) {
-    program = program_document(trace, result.plan, options.rewrite_path);
+    documents.push_back(
+        {options.rewrite_path, program_document(trace, result.plan, options.rewrite_path)});
   }
-  if (!options.lp_path.empty()) write_document(options.lp_path, result.lp.program);
-  if (!options.output.path.empty()) write_document(options.output.path, document);
-  if (!options.rewrite_path.empty()) write_document(options.rewrite_path, program);
+  if (!options.lp_path.empty()) documents.push_back({options.lp_path, result.lp.program});
+  if (!options.output.path.empty()) documents.push_back({options.output.path, document});
+  write_documents(documents);
 }
 
 ExitCode run_optimize(Options options, const Globals& globals) {
@@ -139,8 +146,8 @@ ExitCode run_optimize(Options options, const Globals& globals) {
                 {options.output.path, options.rewrite_path, options.lp_path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
-  complete_limits(options, pipeline.machine, how.limits);
   const Analysis analysis = analyze(pipeline, analysis_options);
+  complete_limits(options, pipeline.machine, analysis.memory.held_bytes, how.limits);
   const OptimizeResult result = optimize(pipeline, analysis, how);
   const Report report = plan_view(pipeline, result);
 
@@ -158,41 +165,33 @@ ExitCode run_optimize(Options options, const Globals& globals) {
 }
 
 void add_limits(CLI::App& command, Options& options) {
-  command.add_option("--cores", options.cores, "Cores to plan for (default: the traced machine's)")
-      ->type_name("N");
-  command
-      .add_option(
-          "--mem", options.memory,
-          "Memory for buffers and caches: 16G is 2^34 bytes, 16GB 16*10^9 (default: what was "
-          "free on the traced machine)")
-      ->type_name("SIZE");
-  command.add_option("--disk", options.disk, "What the disk reads a second, such as 200MB/s")
-      ->type_name("RATE");
-  command
-      .add_option(
-          "--target-rate", options.target_rate,
-          "Reach this many root elements a second with the fewest cores, memory and disk; exit 1 "
-          "if it cannot be reached")
-      ->type_name("RATE");
-  command
-      .add_option("--epochs", options.epochs,
-                  "Epochs that the job runs: a cache must pay within them (default: many)")
-      ->type_name("N");
-  command
-      .add_option("--think-time", options.think_time,
-                  "The consumer's time between two elements, such as 5ms (default: as traced)")
-      ->type_name("TIME");
+  add_value(command, "--cores", options.cores,
+            {"N", "Cores to plan for (default: the traced machine's)"});
+  add_value(command, "--mem", options.memory,
+            {"SIZE",
+             "Memory for buffers and caches: 16G is 2^34 bytes, 16GB 16*10^9 (default: what was "
+             "free on the traced machine)"});
+  add_value(command, "--disk", options.disk,
+            {"RATE", "What the disk reads a second, such as 200MB/s"});
+  add_value(
+      command, "--target-rate", options.target_rate,
+      {"RATE",
+       "Reach this many root elements a second with the fewest cores, memory and disk; exit 1 "
+       "if it cannot be reached"});
+  add_value(command, "--epochs", options.epochs,
+            {"N", "Epochs that the job runs: a cache must pay within them (default: many)"});
+  add_value(command, "--think-time", options.think_time,
+            {"TIME", "The consumer's time between two elements, such as 5ms (default: as traced)"});
 }
 
 void add_choices(CLI::App& command, Options& options) {
   command.add_flag("--no-cache", options.no_cache, "Plan without new caches");
   command.add_flag("--strict-order", options.strict_order,
                    "Refuse caches that narrow the order of elements");
-  command
-      .add_option("--allow", options.allow,
-                  "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
-                  "stateful-parallel, nondeterministic")
-      ->type_name("LIST");
+  add_value(command, "--allow", options.allow,
+            {"LIST",
+             "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
+             "stateful-parallel, nondeterministic"});
   command
       .add_option(
           "--model", options.models,
@@ -200,12 +199,10 @@ void add_choices(CLI::App& command, Options& options) {
           "--graph, the ModelProto file")
       ->type_name("MODEL")
       ->allow_extra_args(false);
-  command.add_option("--lp", options.lp_path, "Write the linear program to FILE (CPLEX LP)")
-      ->type_name("FILE");
-  command
-      .add_option("--rewrite", options.rewrite_path,
-                  "Write the changed program to FILE: a GraphDef, text if it ends in .pbtxt")
-      ->type_name("FILE");
+  add_value(command, "--lp", options.lp_path,
+            {"FILE", "Write the linear program to FILE (CPLEX LP)"});
+  add_value(command, "--rewrite", options.rewrite_path,
+            {"FILE", "Write the changed program to FILE: a GraphDef, text if it ends in .pbtxt"});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
 #include "commands.h"
+#include "optimize/plan_check.h"
 #include "output.h"
 #include "pipeline/plan_file.h"
 #include "trace_input.h"
@@ -27,7 +28,10 @@ ExitCode run_rewrite(const Options& options) {
   protect_files(inputs, {options.output_path});
   const Plan plan = read_plan(options.plan_path, read_file(options.plan_path));
   const Trace trace = load(options.trace);
-  write_document(options.output_path, program_document(trace, plan, options.output_path));
+  const Pipeline pipeline = build_pipeline(trace);
+  check_plan(pipeline, analyze(pipeline, {}), plan, options.plan_path);
+  write_document(options.output_path,
+                 program_document(trace, plan, options.output_path, options.plan_path));
   return ExitCode::kDone;
 }
 

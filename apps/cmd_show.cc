@@ -25,8 +25,7 @@ ExitCode run_show(const Options& options, const Globals& globals) {
   const Pipeline pipeline = build_pipeline(trace);
   const Report report = show_view(trace, pipeline);
   warn(globals, pipeline.warnings);
-  write_document(options.output.path,
-                 render(report, format, style_of(globals, options.output.path)));
+  write_report(report, format, options.output, globals);
   return ExitCode::kDone;
 }
 

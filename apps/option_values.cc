@@ -8,14 +8,23 @@
 
 namespace plumber {
 
+CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& value,
+                       const OptionText& text) {
+  return command.add_option(name, value, text.purpose)->type_name(text.value);
+}
+
 double parse_positive(const std::string& text, const std::string& where) {
   double number = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (problem != std::errc() || stop != end || !std::isfinite(number) || number <= 0) {
-    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a number above 0",
-                "write " + where + " 4 or " + where + " 1.5");
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  const std::string hint = "write " + where + " 4 or " + where + " 1.5";
+  if (problem == std::errc::result_out_of_range || std::isinf(number)) {
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is too large or too small", hint);
   }
+  if (problem != std::errc() || stop != end || std::isnan(number)) {
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a number", hint);
+  }
+  if (number <= 0) throw Error(ErrorKind::kUsage, where, "'" + text + "' is not above 0", hint);
   return number;
 }
 
@@ -33,6 +42,12 @@ std::vector<std::string> split_list(const std::string& text) {
     from = comma + 1;
   }
   return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
 }
 
 }  // namespace plumber

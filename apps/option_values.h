@@ -3,10 +3,21 @@
 // kind kUsage quotes what was given.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 namespace plumber {
+
+/// What --help says of an option: what to write after it, and what it is for.
+struct OptionText {
+  const char* value;
+  const char* purpose;
+};
+
+/// An option with a value, kept as text until it is parsed. Empty: not given.
+CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& value,
+                       const OptionText& text);
 
 /// A number above 0, such as "2" or "1.5".
 double parse_positive(const std::string& text, const std::string& where);
@@ -16,5 +27,8 @@ double parse_rate(const std::string& text, const std::string& where);
 
 /// The words of "a,b,c"; none for an empty text.
 std::vector<std::string> split_list(const std::string& text);
+
+/// The way back, for people: "a, b, c".
+std::string joined(const std::vector<std::string>& words);
 
 }  // namespace plumber

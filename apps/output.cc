@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
+#include "option_values.h"
 #include "rewrite/write.h"
 
 namespace plumber {
@@ -24,12 +26,6 @@ std::string ending_of(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? "" : name.substr(dot + 1);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 bool color_allowed() {
@@ -95,10 +91,12 @@ TextStyle style_of(const Globals& globals, const std::string& path) {
   return style;
 }
 
-std::string program_document(const Trace& trace, const Plan& plan, const std::string& path) {
+std::string program_document(const Trace& trace, const Plan& plan, const std::string& path,
+                             const std::string& plan_name) {
   const bool is_text = path.ends_with(".pbtxt");
   return rewritten_program(*trace.graph, plan,
-                           is_text ? ProgramFormat::kText : ProgramFormat::kBinary);
+                           is_text ? ProgramFormat::kText : ProgramFormat::kBinary,
+                           {trace.name, plan_name});
 }
 
 void write_document(const std::string& path, const std::string& document) {
@@ -106,6 +104,22 @@ void write_document(const std::string& path, const std::string& document) {
     write_stdout(document);
   } else {
     write_output(path, document);
+  }
+}
+
+void write_report(const Report& report, Format format, const OutputOptions& output,
+                  const Globals& globals) {
+  write_document(output.path, render(report, format, style_of(globals, output.path)));
+}
+
+void write_documents(const std::vector<Document>& documents) {
+  std::vector<OutputFile> files;
+  for (const Document& document : documents) {
+    if (!is_stdout(document.path)) files.push_back({document.path, document.text});
+  }
+  write_outputs(files);
+  for (const Document& document : documents) {
+    if (is_stdout(document.path)) write_stdout(document.text);
   }
 }
 
@@ -125,7 +139,7 @@ void protect_files(const std::vector<std::string>& inputs,
 
 void warn(const Globals& globals, const std::vector<std::string>& warnings) {
   if (globals.quiet) return;
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
+  for (const std::string& warning : warnings) spdlog::warn("{}", printable(warning));
 }
 
 }  // namespace plumber

@@ -30,11 +30,24 @@ Format format_of(const OutputOptions& output, const std::vector<std::string>& fo
 TextStyle style_of(const Globals& globals, const std::string& path);
 
 /// The traced program after the plan, as its file holds it: text if the name ends in .pbtxt, else
-/// binary.
-std::string program_document(const Trace& trace, const Plan& plan, const std::string& path);
+/// binary. `plan_name` is what messages call the plan.
+std::string program_document(const Trace& trace, const Plan& plan, const std::string& path,
+                             const std::string& plan_name = "plan");
 
 /// Writes the whole document to the file, or to standard output.
 void write_document(const std::string& path, const std::string& document);
+
+/// A command's answer where its options say, in the format that they say.
+void write_report(const Report& report, Format format, const OutputOptions& output,
+                  const Globals& globals);
+
+struct Document {
+  std::string path;
+  std::string text;
+};
+
+/// Writes all of them or none, those for standard output last.
+void write_documents(const std::vector<Document>& documents);
 
 /// Error(kUsage) if a file to write is one to read, or two files to write are one: the input stays
 /// as it is, whatever the name or link by which it is meant.

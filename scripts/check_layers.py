@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Holds every #include to the layers of lib/CMakeLists.txt and to the fences below, and every type
-in a header to a name of its own: all share one namespace, and two of one name corrupt memory.
+in a header to a name of its own: all share one namespace, and two of one name corrupt memory. Every
+source must stand in a list of CMake.
 
 The diagram is written once, as the plumber_module lines of lib/CMakeLists.txt: a module may include
 itself, the modules it USES, and what those use. A linker does not see a header that is used against
@@ -113,6 +114,15 @@ def check_type_names(headers):
             defined.setdefault(name, path)
 
 
+def check_lists(paths, lists):
+    """Sources that no list of CMake {folder: text} names: the linker would not say which."""
+    for path in paths:
+        folder = path.split("/")[0]
+        if folder in lists and path.endswith(".cc"):
+            if path.split("/", 1)[1] not in lists[folder].replace(")", " ").split():
+                yield f"{path}: not listed in CMake: it is not compiled"
+
+
 def main():
     allowed = read_modules((ROOT / "lib/CMakeLists.txt").read_text())
     files = [file for folder in ("lib", "apps", "tests") for file in (ROOT / folder).rglob("*")]
@@ -127,6 +137,9 @@ def main():
         way = FREE_OF_PROTOBUF.match(path) and protobuf_through(path, texts)
         if way:
             problems.append(f"{path}: sees protobuf through {' -> '.join(way)}")
+    lists = {"lib": (ROOT / "lib/sources.cmake").read_text(),
+             "apps": (ROOT / "apps/CMakeLists.txt").read_text()}
+    problems += check_lists(texts, lists)
     print("\n".join(problems + [f"layers: {len(problems)} breaches"]))
     return 1 if problems else 0
 

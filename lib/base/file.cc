@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -71,19 +72,6 @@ class Descriptor {
   int number_;
 };
 
-/// Removes the file unless it was renamed.
-struct TemporaryFile {
-  explicit TemporaryFile(fs::path file) : path(std::move(file)) {}
-  ~TemporaryFile() {
-    if (!renamed) ::unlink(path.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  fs::path path;
-  bool renamed = false;
-};
-
 void write_all(int descriptor, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -131,21 +119,62 @@ fs::path create_beside(const fs::path& target, const std::string& path, int& des
                                    folder.string(), reason(errno)));
 }
 
-void replace(const fs::path& target, std::optional<mode_t> mode, const std::string& path,
-             std::string_view bytes) {
-  int number = -1;
-  TemporaryFile temporary(create_beside(target, path, number));
-  Descriptor file(number);
-  write_all(number, bytes, path);
-  if (mode && ::fchmod(number, *mode) != 0) {
-    throw io_error(path, "cannot keep the file's mode", errno);
+/// A whole file beside its target, to be renamed.
+struct Staged {
+  Staged(fs::path place, std::string given) : target(std::move(place)), path(std::move(given)) {}
+  ~Staged() {
+    if (!temporary.empty()) ::unlink(temporary.c_str());
   }
-  if (::fsync(number) != 0) throw io_error(path, "cannot write", errno);
-  if (const int failed = file.close()) throw io_error(path, "cannot write", failed);
-  if (::rename(temporary.path.c_str(), target.c_str()) != 0) {
-    throw io_error(path, "cannot replace the file", errno);
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+
+  void write(std::optional<mode_t> mode, std::string_view bytes) {
+    int number = -1;
+    temporary = create_beside(target, path, number);
+    Descriptor file(number);
+    write_all(number, bytes, path);
+    if (mode && ::fchmod(number, *mode) != 0) {
+      throw io_error(path, "cannot keep the file's mode", errno);
+    }
+    if (::fsync(number) != 0) throw io_error(path, "cannot write", errno);
+    if (const int failed = file.close()) throw io_error(path, "cannot write", failed);
   }
-  temporary.renamed = true;
+
+  void rename() {
+    if (::rename(temporary.c_str(), target.c_str()) != 0) {
+      throw io_error(path, "cannot replace the file", errno);
+    }
+    temporary.clear();
+  }
+
+  fs::path target;
+  std::string path;    // as it was given
+  fs::path temporary;  // empty: there is none (any more)
+};
+
+/// Writes the file beside its target; null if the target is no regular file.
+std::unique_ptr<Staged> stage(const OutputFile& file) {
+  const std::string& path = file.path;
+  struct stat status = {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    throw io_error(path, "is a directory", "name a file in it");
+  }
+  if (exists && !S_ISREG(status.st_mode)) return nullptr;
+
+  auto staged = std::make_unique<Staged>(follow_links(path), path);
+  const fs::path folder = folder_of(staged->target);
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw io_error(path, fmt::format("the directory '{}' does not exist", folder.string()),
+                   "make it first, or name another place");
+  }
+  // A rename would get past the file's own protection.
+  if (exists && ::access(staged->target.c_str(), W_OK) != 0) {
+    throw io_error(path, "cannot open for writing", errno);
+  }
+  staged->write(exists ? std::optional<mode_t>(status.st_mode & 07777) : std::nullopt, file.bytes);
+  return staged;
 }
 
 }  // namespace
@@ -172,27 +201,19 @@ std::string read_file(const std::string& path) {
   return read_descriptor(file.number(), path);
 }
 
-void write_output(const std::string& path, std::string_view bytes) {
-  struct stat status = {};
-  const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    throw io_error(path, "is a directory", "name a file in it");
+void write_outputs(const std::vector<OutputFile>& files) {
+  std::vector<std::unique_ptr<Staged>> staged;
+  for (const OutputFile& file : files) staged.push_back(stage(file));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!staged[i]) write_directly(files[i].path, files[i].bytes);
   }
-  if (exists && !S_ISREG(status.st_mode)) return write_directly(path, bytes);
+  for (const auto& file : staged) {
+    if (file) file->rename();
+  }
+}
 
-  const fs::path target = follow_links(path);
-  std::error_code ignored;
-  if (!fs::is_directory(folder_of(target), ignored)) {
-    throw io_error(path,
-                   fmt::format("the directory '{}' does not exist", folder_of(target).string()),
-                   "make it first, or name another place");
-  }
-  if (!exists) return replace(target, std::nullopt, path, bytes);
-  // A rename would get past the file's own protection.
-  if (::access(target.c_str(), W_OK) != 0) {
-    throw io_error(path, "cannot open for writing", errno);
-  }
-  replace(target, status.st_mode & 07777, path, bytes);
+void write_output(const std::string& path, std::string_view bytes) {
+  write_outputs({{path, bytes}});
 }
 
 }  // namespace plumber

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace plumber {
 
@@ -22,5 +23,14 @@ std::string read_descriptor(int descriptor, const std::string& name);
 
 /// Writes `bytes` to `path`, or throws Error (kIo).
 void write_output(const std::string& path, std::string_view bytes);
+
+struct OutputFile {
+  std::string path;
+  std::string_view bytes;
+};
+
+/// Writes all of them or none: devices and pipes first, which cannot be taken back, and then every
+/// temporary file is renamed, once all are whole.
+void write_outputs(const std::vector<OutputFile>& files);
 
 }  // namespace plumber

@@ -58,6 +58,10 @@ std::string format_count(double value) {
   return small_integer ? fmt::format("{:.0f}", value) : scaled(value, kThousands);
 }
 
+std::string counted(double count, const std::string& one) {
+  return format_count(count) + " " + one + (count == 1 ? "" : "s");
+}
+
 std::string format_seconds(double value_s) {
   return value_s == 0 ? "0 s" : scaled(value_s, kSeconds);
 }

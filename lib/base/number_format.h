@@ -10,12 +10,13 @@
 
 namespace plumber {
 
-std::string format_number(double value);            // 0.00123, 1.5, 123, 1600, 1.23e+06
-std::string format_count(double value);             // exact below 10,000; then k, M, G
-std::string format_seconds(double value_s);         // ns, us, ms, s
-std::string format_rate(double value_per_s);        // "/s" with k, M, G before it
-std::string format_bytes(double value_bytes);       // B, KiB, MiB, GiB, TiB
-std::string format_bytes_rate(double bytes_per_s);  // MiB/s
-std::string format_share(double share);             // per cent, whole from 1 % on
+std::string format_number(double value);                    // 0.00123, 1.5, 123, 1600, 1.23e+06
+std::string format_count(double value);                     // exact below 10,000; then k, M, G
+std::string counted(double count, const std::string& one);  // "1 core", "2 cores"
+std::string format_seconds(double value_s);                 // ns, us, ms, s
+std::string format_rate(double value_per_s);                // "/s" with k, M, G before it
+std::string format_bytes(double value_bytes);               // B, KiB, MiB, GiB, TiB
+std::string format_bytes_rate(double bytes_per_s);          // MiB/s
+std::string format_share(double share);                     // per cent, whole from 1 % on
 
 }  // namespace plumber

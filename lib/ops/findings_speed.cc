@@ -70,9 +70,7 @@ void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
   const double calls = std::max(1.0, std::floor(look.machine.cores));
   Setting changed = look.analysis.setting;
   if (changed[n].parallelism >= calls || look.analysis.costs.nodes[n].python) return;
-  const std::string now = changed[n].parallelism == 1
-                              ? "1 call"
-                              : format("{} calls", format_count(changed[n].parallelism));
+  const std::string now = counted(changed[n].parallelism, "call");
   changed[n].parallelism = calls;
   const auto gain = gain_per_s(look, changed);
   if (!gain) return;
@@ -80,7 +78,7 @@ void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
   found.push_back({"few-calls",
                    Severity::kHint,
                    {p[n].name},
-                   format("{} has {} in flight on {:.0f} cores", said(p[n]), now, calls),
+                   format("{} has {} in flight on {}", said(p[n]), now, counted(calls, "core")),
                    format("{} of work a root element in {}: {} at best", format_seconds(work_s),
                           now, format_rate(bound.bound_per_s)),
                    gain,
@@ -95,7 +93,9 @@ void find_busy_cores(const Inspection& look, std::vector<Finding>& found) {
   for (const NodeId n : bound.nodes) work_s += costs[n].cpu_s;
   const Node& first = look.pipeline[bound.nodes.front()];
   const double first_s = costs[bound.nodes.front()].cpu_s;
-  const std::string cores = format("the {} cores are busy", format_count(look.machine.cores));
+  const bool one = look.machine.cores == 1;
+  const std::string cores =
+      format("the {} {} busy", counted(look.machine.cores, "core"), one ? "is" : "are");
   Finding finding{"cores-busy", Severity::kHint, {first.name}, "", "", std::nullopt, ""};
   if (work_s < kMostlyHandOff * look.now.cpu_s) {
     finding.text = cores +

@@ -15,6 +15,19 @@ double positive(std::optional<std::int64_t> value, double otherwise) {
   return value && *value > 0 ? static_cast<double>(*value) : otherwise;
 }
 
+double elements_of(const PerNode<NodeAnalysis>& nodes, NodeId n, double otherwise) {
+  const Cardinality& c = nodes[n].elements_per_epoch;
+  return c.kind == Cardinality::Kind::kKnown ? c.elements : otherwise;
+}
+
+// Iterators that an interleave keeps open; a flat_map, window or group keeps one.
+double open_files(const Pipeline& p, const PerNode<NodeAnalysis>& nodes, NodeId n, double calls) {
+  if (p[n].kind != Kind::kInterleave) return 1;
+  const double cycle = positive(p[n].cycle_length, calls);
+  const double files = p[n].inputs.empty() ? cycle : elements_of(nodes, p[n].inputs.front(), cycle);
+  return std::max(1.0, std::min(cycle, files));
+}
+
 class Ledger {
  public:
   Ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, const Setting& setting)
@@ -38,18 +51,9 @@ class Ledger {
     open_[n] = open_[outer] * open_files(outer);
   }
 
-  // Iterators that an interleave keeps open; a flat_map, window or group keeps one.
-  double open_files(NodeId n) const {
-    if (p_[n].kind != Kind::kInterleave) return 1;
-    const double cycle = positive(p_[n].cycle_length, calls(n));
-    const double files = p_[n].inputs.empty() ? cycle : elements(p_[n].inputs.front(), cycle);
-    return std::max(1.0, std::min(cycle, files));
-  }
+  double open_files(NodeId n) const { return plumber::open_files(p_, nodes_, n, calls(n)); }
 
-  double elements(NodeId n, double otherwise) const {
-    const Cardinality& c = nodes_[n].elements_per_epoch;
-    return c.kind == Cardinality::Kind::kKnown ? c.elements : otherwise;
-  }
+  double elements(NodeId n, double otherwise) const { return elements_of(nodes_, n, otherwise); }
 
   double calls(NodeId n) const { return std::max(1.0, setting_[n].parallelism); }
 
@@ -96,9 +100,7 @@ class Ledger {
           add(n, "source tensors", elements(n, 0) * b);
         return;
       default:
-        if (node.threading == Threading::kParallelCalls || setting_[n].mode == Mode::kParallel ||
-            setting_[n].mode == Mode::kParallelInline)
-          add(n, "calls in flight", calls(n) * b);
+        if (is_boundary(node, setting_[n])) add(n, "calls in flight", calls(n) * b);
     }
   }
 
@@ -117,14 +119,9 @@ class Ledger {
     });
   }
 
-  // A parallel interleave fetches two blocks ahead for each open file and for as many more files.
   void interleave(NodeId n) {
-    const Node& node = p_[n];
     double bytes = reads_files(n) ? open_files(n) * kReadAhead_bytes : 0;
-    if (node.threading == Threading::kParallelInterleave) {
-      const double ahead = positive(node.buffer_size, 2 * positive(node.block_length, 1));
-      bytes += 2 * open_files(n) * ahead * nodes_[n].bytes_per_element;
-    }
+    if (is_boundary(p_[n], setting_[n])) bytes += fetched_ahead_bytes(p_, nodes_, n, calls(n));
     add(n, "interleave buffers", bytes);
   }
 
@@ -140,6 +137,14 @@ class Ledger {
 };
 
 }  // namespace
+
+// Two blocks ahead for each open file and for as many more files.
+double fetched_ahead_bytes(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, NodeId id,
+                           double calls) {
+  const Node& node = pipeline[id];
+  const double ahead = positive(node.buffer_size, 2 * positive(node.block_length, 1));
+  return 2 * open_files(pipeline, nodes, id, calls) * ahead * nodes[id].bytes_per_element;
+}
 
 Memory memory_ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes,
                      const Setting& setting) {

@@ -19,14 +19,18 @@
 
 namespace plumber {
 
-/// The ledger of a program that runs under `setting`, of which parallelism is read.
+/// The ledger of a program that runs under `setting`, of which modes and parallelism are read.
 Memory memory_ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes,
                      const Setting& setting);
 
 /// The ledger of the program as traced: analysis.nodes and analysis.setting are read.
 Memory memory_ledger(const Pipeline& pipeline, const Analysis& analysis);
 
-/// The same by node.
+/// What a parallel interleave fetches ahead, which a sequential one does not.
+double fetched_ahead_bytes(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, NodeId id,
+                           double calls);
+
+/// The ledger by node.
 PerNode<double> held_bytes(const Pipeline& pipeline, const Memory& memory);
 
 }  // namespace plumber

@@ -6,6 +6,7 @@
 #include "lp/linear_program.h"
 #include "optimize/ledger.h"
 #include "optimize/predicted.h"
+#include "optimize/shrink.h"
 
 namespace plumber {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 constexpr double kCachePays = 0.02;
 // A cache that narrows the distribution of the order must bring more than a measurement's noise.
 constexpr double kOrderCachePays = 0.10;
+
+// Less memory than this share of the budget is not worth an edit.
+constexpr double kMemoryStep = 0.01;
 
 /// How much the new caches of a plan must bring; 0 if it has none.
 double must_bring(const Problem& problem, const Settled& settled) {
@@ -31,6 +35,11 @@ Choices without_caches(Choices choices) {
   return choices;
 }
 
+/// A target that the program reaches as it is.
+bool reached_by_stock(const Problem& problem, double period_s) {
+  return period_s > 0 && evaluate(problem, problem.stock).period_s <= period_s;
+}
+
 struct Finished {
   SearchResult found;
   Settled settled;
@@ -40,7 +49,8 @@ Finished finish(const Problem& problem, const Choices& choices, const SearchOpti
   Finished finished;
   finished.found = search(problem, choices, options);
   finished.settled = settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
-  settle_first_epoch(problem, choices, finished.settled);
+  const bool unchanged = !finished.settled.any_edit && reached_by_stock(problem, options.period_s);
+  if (!unchanged) settle_first_epoch(problem, choices, finished.settled);
   return finished;
 }
 
@@ -65,7 +75,9 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
   if (best.over_budget) options.memory_bytes = kInfinity;  // nothing is added, nothing to count
   options.period_s = period_s;
   options.quick = plan_options.quick;
-  options.memory_first = period_s > 0;
+  if (period_s > 0 && !reached_by_stock(problem, period_s)) {
+    options.memory_step_bytes = kMemoryStep * budget;
+  }
 
   Finished plan = finish(problem, best.choices, options);
   best.without_cache_period_s = evaluate(problem, plan.settled.setting).period_s;
@@ -77,8 +89,14 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
     const bool reached = period_s > 0 && best.without_cache_period_s <= period_s;
     if (reached || with < without * (1 + share)) plan = std::move(plain);
   }
-  if (best.over_budget) shrink(problem, plan.settled);
-  if (plan.settled.any_edit && !best.over_budget) fix_numbers(problem, plan.settled);
+  if (best.over_budget) {
+    shrink(problem, plan.settled);
+    best.fits = planned_memory(problem, plan.settled).planned_bytes <= budget;
+  }
+  if (plan.settled.any_edit && !best.over_budget) {
+    plan.settled.spare_bytes = budget - planned_memory(problem, plan.settled).planned_bytes;
+    fix_numbers(problem, plan.settled);
+  }
   best.found = std::move(plan.found);
   best.settled = std::move(plan.settled);
   return best;

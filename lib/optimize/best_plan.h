@@ -14,15 +14,18 @@ struct BestPlan {
   Settled settled;
   SearchResult found;
   double without_cache_period_s = 0;  // the optimum without new caches
-  bool over_budget = false;           // the program itself holds more than the memory
+  bool over_budget = false;  // the program itself holds more than the memory: it only shrinks
+  bool fits = true;          // and what is left of it fits
 };
 
 /// What a plan is judged by: the rate in the steady state, or the mean over --epochs.
 double rate_of(const Problem& problem, const Settled& settled);
 
 struct PlanOptions {
-  double period_s = 0;  // > 0: a target that is good enough, to be reached with the least memory
-  bool quick = false;   // for questions of "what if"
+  // > 0: a target that is good enough. Stock TensorFlow's own plan wins if it reaches it, else the
+  // one that takes the least memory, then the fewest edits.
+  double period_s = 0;
+  bool quick = false;  // for questions of "what if"
 };
 
 BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options = {});

@@ -32,27 +32,10 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
   if (!node.function && cost.work_s < kShortCall_s * cost.elements) {
     return "copying its elements is less work than handing them to another thread";
   }
-  if (!node.function) return "";
-  const Function& function = *node.function;
-  if (function.facts.short_circuit) return "its function only passes elements on: there is no call";
-  const bool permitted = problem.options->permissions.contains(Permission::kStatefulParallel);
-  // Calls beside each other draw in any order: with a seed that takes away what the seed is for.
-  const bool in_order = problem.stock[id].parallelism < 2;
-  if (in_order && reaches(function, &FunctionFacts::seeded) && !permitted) {
-    return "its random values have a seed (" + function.facts.seeded.front() +
-           "), and calls beside each other would give them to other elements; "
-           "--allow stateful-parallel";
+  if (node.function && node.function->facts.short_circuit) {
+    return "its function only passes elements on: there is no call";
   }
-  const bool as_written_parallel = node.threading != Threading::kSynchronous;
-  if (as_written_parallel) return "";
-  if (reaches(function, &FunctionFacts::missing) || function.facts.recursive) {
-    return "its function cannot be followed to its end, so it may keep state";
-  }
-  if (reaches(function, &FunctionFacts::stateful) && !permitted) {
-    return "its function keeps state (" + function.facts.stateful.front() +
-           "), and calls beside each other would change its order; --allow stateful-parallel";
-  }
-  return "";
+  return why_elements_would_change(problem, id);
 }
 
 bool runs_body_inline(Mode mode) { return mode == Mode::kInline || mode == Mode::kParallelInline; }
@@ -262,6 +245,30 @@ void thin_out(const Problem& problem, Choices& choices) {
 }
 
 }  // namespace
+
+std::string why_elements_would_change(const Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  if (!node.function) return "";
+  const Function& function = *node.function;
+  const bool permitted = problem.options->permissions.contains(Permission::kStatefulParallel);
+  // Calls beside each other draw in any order: with a seed that takes away what the seed is for.
+  const bool in_order = problem.stock[id].parallelism < 2;
+  if (in_order && reaches(function, &FunctionFacts::seeded) && !permitted) {
+    return "its random values have a seed (" + function.facts.seeded.front() +
+           "), and calls beside each other would give them to other elements; "
+           "--allow stateful-parallel";
+  }
+  const bool as_written_parallel = node.threading != Threading::kSynchronous;
+  if (as_written_parallel) return "";
+  if (reaches(function, &FunctionFacts::missing) || function.facts.recursive) {
+    return "its function cannot be followed to its end, so it may keep state";
+  }
+  if (reaches(function, &FunctionFacts::stateful) && !permitted) {
+    return "its function keeps state (" + function.facts.stateful.front() +
+           "), and calls beside each other would change its order; --allow stateful-parallel";
+  }
+  return "";
+}
 
 Choices find_choices(const Problem& problem, double memory_bytes) {
   Choices choices;

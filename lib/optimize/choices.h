@@ -38,6 +38,10 @@ struct Choices {
 /// `memory_bytes`: what is left of the budget; negative: the program is over it, nothing is added.
 Choices find_choices(const Problem& problem, double memory_bytes);
 
+/// Why calls of this node beside each other would give other elements: a seed or state in its
+/// function. Empty: they would not, or it is permitted.
+std::string why_elements_would_change(const Problem& problem, NodeId id);
+
 /// How many columns of 0/1 the choices make.
 std::size_t count_choices(const Choices& choices);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/number_format.h"
 #include "lp/solution.h"
@@ -16,6 +17,9 @@
 
 namespace plumber {
 namespace {
+
+constexpr double kMiB = 0x1p20;
+constexpr double kReached = 1 - 1e-9;  // of a target: up to rounding
 
 Problem problem_for(const Pipeline& pipeline, const Analysis& analysis,
                     const OptimizeOptions& options, double cores) {
@@ -58,12 +62,33 @@ LpResult lp_result(const Problem& problem, const BestPlan& plan) {
   return result;
 }
 
+bool has_shuffle(const Problem& problem) {
+  return std::any_of(problem.pipeline->nodes.begin(), problem.pipeline->nodes.end(),
+                     [](const Node& node) {
+                       return node.kind == Kind::kShuffle || node.kind == Kind::kShuffleRepeat;
+                     });
+}
+
+/// The program holds more than its memory before anything is planned.
+std::string over_budget_text(const Problem& problem, const PlannedMemory& memory, bool fits) {
+  const std::string budget = format_bytes(memory.budget_bytes);
+  if (fits) {
+    return fmt::format(
+        "the program holds {}, more than the {} it may use: buffers shrink, nothing is added",
+        format_bytes(memory.stock_bytes), budget);
+  }
+  return fmt::format(
+      "the program holds {} even with its prefetches and calls at their least, more than the {} it "
+      "may use{}; --mem {:.0f}M would do",
+      format_bytes(memory.planned_bytes), budget,
+      has_shuffle(problem) ? " (shuffle buffers stay: smaller ones would mix the elements less)"
+                           : "",
+      std::ceil(memory.planned_bytes / kMiB));
+}
+
 void warn(const Problem& problem, const BestPlan& plan, OptimizeResult& result) {
   if (plan.over_budget) {
-    result.warnings.push_back(fmt::format(
-        "the program holds {}, more than the {} it may use: buffers shrink, nothing is added",
-        format_bytes(stock_memory_bytes(problem)),
-        format_bytes(problem.options->limits.memory_bytes)));
+    result.warnings.push_back(over_budget_text(problem, result.memory, plan.fits));
   }
   const double gap = 1 - plan.found.bound_period_s / plan.found.best.period_s;
   if (plan.found.proven || gap <= kTolerance) return;
@@ -79,34 +104,51 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
   result.predicted = predict(problem, plan.settled, plan.without_cache_period_s);
   result.lp = lp_result(problem, plan);
   result.memory = planned_memory(problem, plan.settled);
+  result.memory.stock_bytes = stock_memory_bytes(problem);
   result.rejected = rejected_edits(problem, plan);
   warn(problem, plan, result);
-  if (plan.settled.any_edit) {
+  if (!plan.fits) {
+    result.status = PlanStatus::kInfeasible;
+  } else if (plan.settled.any_edit) {
     result.status = PlanStatus::kOptimal;
     result.plan = build_plan(problem, plan.settled);
   }
 }
 
-bool reaches(const Problem& problem, double rate_per_s) {
-  const BestPlan plan = best_plan(problem);
-  const double period_s = evaluate(problem, plan.settled.setting).period_s;
-  return period_s > 0 && 1 / period_s >= rate_per_s * (1 - 1e-9);
+bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
+  const double period_s = evaluate(problem, settled.setting).period_s;
+  return period_s > 0 && 1 / period_s >= rate_per_s * kReached;
 }
 
-/// Fewest cores that reach the rate; nullopt if all of them do not.
-std::optional<double> cores_for(const Pipeline& pipeline, const Analysis& analysis,
-                                const OptimizeOptions& options, double rate_per_s) {
-  const double most = options.limits.cores;
-  const auto enough = [&](double cores) {
-    return reaches(problem_for(pipeline, analysis, options, cores), rate_per_s);
-  };
+bool plan_reaches(const Problem& problem, double rate_per_s) {
+  const BestPlan plan = best_plan(problem);
+  return plan.fits && reaches(problem, plan.settled, rate_per_s);
+}
+
+bool stock_reaches(const Problem& problem, double rate_per_s) {
+  const double period_s = evaluate(problem, problem.stock).period_s;
+  const bool fits = stock_memory_bytes(problem) <= problem.options->limits.memory_bytes;
+  return fits && period_s > 0 && 1 / period_s >= rate_per_s * kReached;
+}
+
+/// Fewest cores of up to `most` that are enough; nullopt if all of them are not.
+template <class Enough>
+std::optional<double> fewest_cores(double most, const Enough& enough) {
   if (!enough(most)) return std::nullopt;
-  double low = 0, high = std::ceil(most);  // low does not reach it, high does
+  double low = 0, high = std::ceil(most);  // low is not enough, high is
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
     (enough(middle) ? high : low) = middle;
   }
   return std::min(high, most);
+}
+
+/// The cheapest plan that reaches the target; the fastest one if none does.
+BestPlan plan_for_target(const Problem& problem, std::optional<double> rate_per_s) {
+  if (!rate_per_s) return best_plan(problem);
+  BestPlan cheapest = best_plan(problem, {1 / (*rate_per_s * kReached), false});
+  // Calls are settled after the search, which may cost the last thousandth.
+  return reaches(problem, cheapest.settled, *rate_per_s) ? cheapest : best_plan(problem);
 }
 
 std::string what_stops(const Problem& problem, const OptimizeResult& result) {
@@ -125,24 +167,25 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
                                          const OptimizeOptions& options) {
   OptimizeResult result;
   result.limits = options.limits;
-  double target_period_s = 0;
-  bool reached = true;
-  if (options.target_rate_per_s) {
-    const auto cores = cores_for(pipeline, analysis, options, *options.target_rate_per_s);
-    reached = cores.has_value();
-    if (cores) result.limits.cores = *cores;
-    if (cores) target_period_s = 1 / *options.target_rate_per_s;
+  std::optional<double> target = options.target_rate_per_s;
+  if (target) {
+    const auto with = [&](double cores) { return problem_for(pipeline, analysis, options, cores); };
+    const double most = options.limits.cores;
+    const auto cores = fewest_cores(most, [&](double n) { return plan_reaches(with(n), *target); });
+    result.more.unchanged_cores =
+        fewest_cores(most, [&](double n) { return stock_reaches(with(n), *target); });
+    result.limits.cores = cores.value_or(most);
+    if (!cores) target.reset();
   }
   // From here on the limits are fixed.
   const Problem problem = problem_for(pipeline, analysis, options, result.limits.cores);
-  const BestPlan plan = best_plan(problem, {target_period_s, false});
+  const BestPlan plan = plan_for_target(problem, target);
   fill(problem, plan, result);
-  result.more = more_resources(problem, plan);
-  if (!reached) {
-    result.status = PlanStatus::kInfeasible;
-    result.plan.edits.clear();
-    result.warnings.push_back(what_stops(problem, result));
-  }
+  add_more_resources(problem, plan, result.more);
+  const bool missed = options.target_rate_per_s && !target;
+  if (missed && plan.fits) result.warnings.push_back(what_stops(problem, result));
+  if (missed) result.status = PlanStatus::kInfeasible;
+  if (result.status == PlanStatus::kInfeasible) result.plan.edits.clear();
   return result;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "ops/memory_ledger.h"
 #include "optimize/programme_input.h"
@@ -13,12 +12,6 @@ namespace {
 
 double element_bytes(const Problem& problem, NodeId id) {
   return problem.analysis->nodes[id].bytes_per_element;
-}
-
-/// A number of calls in the program that an edit can set.
-bool sets_calls(const Problem& problem, NodeId id) {
-  const auto changes = mode_changes(problem.node(id).op);
-  return !changes.empty() && changes.front().edit == EditKind::kSetParallelism;
 }
 
 Memory ledger_of(const Problem& problem, const Setting& setting) {
@@ -53,17 +46,25 @@ void add_inserted(const Problem& problem, const Settled& settled, std::vector<Me
 }  // namespace
 
 double stock_memory_bytes(const Problem& problem) {
-  return ledger_of(problem, problem.stock).held_bytes;
+  double bytes = ledger_of(problem, problem.stock).held_bytes;
+  const double period_s = evaluate(problem, problem.stock).period_s;
+  for (std::size_t i = 0; i < problem.stock.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (!problem.stock[id].prefetch_above) continue;
+    bytes += prefetch_size(problem, id, period_s) * element_bytes(problem, id);
+  }
+  return bytes;
 }
 
 // The formulas of ops/memory_ledger.h for a single node: a search asks for thousands of them.
 double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& setting) {
   const Node& node = problem.node(id);
-  if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
   const double calls = std::max(1.0, setting.parallelism);
+  if (node.kind == Kind::kBatch) return calls * element_bytes(problem, id);  // one is being filled
+  if (!is_boundary(node, setting) || node.kind == Kind::kPrefetch) return 0;
   switch (node.kind) {
     case Kind::kInterleave:
-      return 0;  // its buffers do not depend on the calls
+      return fetched_ahead_bytes(*problem.pipeline, problem.analysis->nodes, id, calls);
     case Kind::kMapBatch: {
       const auto batch = static_cast<double>(std::max<std::int64_t>(1, node.count.value_or(1)));
       return (std::ceil(calls / batch) + 1) * element_bytes(problem, id);
@@ -74,7 +75,7 @@ double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& set
 }
 
 double fixed_memory_bytes(const Problem& problem, const Choices& choices) {
-  double total = stock_memory_bytes(problem);
+  double total = ledger_of(problem, problem.stock).held_bytes;
   for (std::size_t i = 0; i < choices.nodes.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const bool below_cache = problem.analysis->nodes[id].below_cache;
@@ -95,59 +96,6 @@ PlannedMemory planned_memory(const Problem& problem, const Settled& settled) {
                    [](const MemoryItem& a, const MemoryItem& b) { return a.bytes > b.bytes; });
   for (const MemoryItem& item : memory.items) memory.planned_bytes += item.bytes;
   return memory;
-}
-
-namespace {
-
-/// Main-graph nodes of a kind of buffer, those with the largest elements first.
-template <class Matches>
-std::vector<NodeId> largest_first(const Problem& problem, const Matches& matches) {
-  std::vector<NodeId> nodes;
-  for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
-    const auto id = static_cast<NodeId>(i);
-    if (!problem.node(id).outer && matches(id)) nodes.push_back(id);
-  }
-  std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-    return element_bytes(problem, a) > element_bytes(problem, b);
-  });
-  return nodes;
-}
-
-bool is_over(const Problem& problem, const Settled& settled) {
-  return planned_memory(problem, settled).planned_bytes > problem.options->limits.memory_bytes;
-}
-
-void shrink_prefetches(const Problem& problem, Settled& settled) {
-  const auto is_prefetch = [&](NodeId id) { return problem.node(id).kind == Kind::kPrefetch; };
-  for (const NodeId id : largest_first(problem, is_prefetch)) {
-    const std::int64_t size = problem.node(id).buffer_size.value_or(0);
-    if (!is_over(problem, settled) || (size >= 0 && size <= 1)) continue;
-    settled.buffers[id] = size == 2 ? 1 : 2;
-    settled.any_edit = true;
-  }
-}
-
-void shrink_calls(const Problem& problem, Settled& settled) {
-  const auto holds_calls = [&](NodeId id) {
-    return sets_calls(problem, id) && in_flight_bytes(problem, id, settled.setting[id]) > 0;
-  };
-  for (const NodeId id : largest_first(problem, holds_calls)) {
-    NodeSetting& setting = settled.setting[id];
-    if (!is_over(problem, settled) || setting.parallelism <= 1) continue;
-    settled.changes[id] = &mode_changes(problem.node(id).op).front();
-    settled.any_edit = true;
-    while (is_over(problem, settled) && setting.parallelism > 1) setting.parallelism -= 1;
-  }
-}
-
-}  // namespace
-
-void shrink(const Problem& problem, Settled& settled) {
-  shrink_prefetches(problem, settled);
-  // Fewer calls make the program slower: only if that makes it fit.
-  Settled fewer = settled;
-  shrink_calls(problem, fewer);
-  if (!is_over(problem, fewer)) settled = std::move(fewer);
 }
 
 }  // namespace plumber

@@ -8,11 +8,11 @@
 
 namespace plumber {
 
-/// What the program holds as stock TensorFlow runs it.
+/// What the program holds as stock TensorFlow runs it, with the prefetch that it puts at the end.
 double stock_memory_bytes(const Problem& problem);
 
-/// The part of it that no plan changes: all but the calls in flight of nodes that could run in
-/// another way.
+/// The part of it that no plan changes: all but that prefetch and the calls in flight of nodes that
+/// could run in another way.
 double fixed_memory_bytes(const Problem& problem, const Choices& choices);
 
 /// Calls in flight of one node; 0 if it has none.
@@ -20,10 +20,5 @@ double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& set
 
 /// All that is held under a settled plan, largest first.
 PlannedMemory planned_memory(const Problem& problem, const Settled& settled);
-
-/// Makes a program that is over its budget hold less, largest elements first: prefetch buffers,
-/// then calls in flight if the program fits with fewer. Shuffle buffers stay: a smaller one
-/// shuffles less.
-void shrink(const Problem& problem, Settled& settled);
 
 }  // namespace plumber

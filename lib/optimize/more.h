@@ -7,6 +7,6 @@
 
 namespace plumber {
 
-MoreResources more_resources(const Problem& problem, const BestPlan& plan);
+void add_more_resources(const Problem& problem, const BestPlan& plan, MoreResources& more);
 
 }  // namespace plumber

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/neighbours.h"
 
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -22,15 +23,17 @@ std::size_t count_changes(const Choices& choices) {
 }
 
 /// What a candidate costs, most important first.
-std::tuple<double, double, double> price(const Candidate& candidate, bool memory_first) {
-  if (memory_first) return {candidate.memory_bytes, candidate.edits, candidate.threads};
-  return {candidate.edits, candidate.threads, candidate.memory_bytes};
+std::tuple<double, double, double, double> price(const Candidate& candidate,
+                                                 double memory_step_bytes) {
+  const double bytes = candidate.memory_bytes;
+  const double steps = memory_step_bytes > 0 ? std::floor(bytes / memory_step_bytes) : 0;
+  return {steps, candidate.edits, candidate.threads, bytes};
 }
 
 }  // namespace
 
-bool is_cheaper(const Candidate& a, const Candidate& b, bool memory_first) {
-  return price(a, memory_first) < price(b, memory_first);
+bool is_cheaper(const Candidate& a, const Candidate& b, double memory_step_bytes) {
+  return price(a, memory_step_bytes) < price(b, memory_step_bytes);
 }
 
 Neighbours::Neighbours(const Problem& problem, const Choices& choices, double memory_bytes)
@@ -157,9 +160,9 @@ Candidate Neighbours::fastest_near(const Candidate& start) const {
 }
 
 Candidate Neighbours::cheapest_near(const Candidate& start, double period_s,
-                                    bool memory_first) const {
+                                    double memory_step_bytes) const {
   const IsBetter cheaper = [&](const Candidate& a, const Candidate& b) {
-    return a.period_s <= period_s && is_cheaper(a, b, memory_first);
+    return a.period_s <= period_s && is_cheaper(a, b, memory_step_bytes);
   };
   return small_ ? descend(start, cheaper) : drop_edits(start, cheaper);
 }

@@ -12,8 +12,9 @@
 
 namespace plumber {
 
-/// True if a is preferred to b among plans of the same period.
-bool is_cheaper(const Candidate& a, const Candidate& b, bool memory_first);
+/// True if a is preferred to b among plans of the same period: fewest edits, then threads, then
+/// memory; with a step of memory, fewest such steps before all that.
+bool is_cheaper(const Candidate& a, const Candidate& b, double memory_step_bytes);
 
 class Neighbours {
  public:
@@ -23,7 +24,7 @@ class Neighbours {
   Candidate fastest_near(const Candidate& start) const;
 
   /// Goes to the cheapest neighbour with at most this period until none is cheaper.
-  Candidate cheapest_near(const Candidate& start, double period_s, bool memory_first) const;
+  Candidate cheapest_near(const Candidate& start, double period_s, double memory_step_bytes) const;
 
  private:
   struct Move {

@@ -30,6 +30,7 @@ enum class Permission {
 };
 std::string permission_word(Permission permission);  // "frozen-order", ...
 std::optional<Permission> permission_of(const std::string& word);
+std::vector<std::string> permission_words();  // all of them
 
 enum class ModelKind { kDefault, kPaper };
 
@@ -79,6 +80,9 @@ struct MoreResources {
   double core_gain_per_s = 0;
   std::optional<NextMemory> next_memory;
   std::optional<double> disk_gain_per_s;
+  // With a target: the fewest cores on which stock TensorFlow reaches it; nullopt: not within the
+  // limits, or there is no target.
+  std::optional<double> unchanged_cores;
 };
 
 struct Rejected {
@@ -90,6 +94,7 @@ struct Rejected {
 
 struct PlannedMemory {
   double budget_bytes = 0;
+  double stock_bytes = 0;  // what the program holds as stock TensorFlow runs it
   double planned_bytes = 0;
   std::vector<MemoryItem> items;
 };

@@ -39,7 +39,8 @@ void add_parallelism(const Pipeline& pipeline, const LpResult& lp, Plan& plan) {
                           node.name,
                           "",
                           calls,
-                          fmt::format("the optimum gives it {} cores", format_number(theta.cores)),
+                          fmt::format("the optimum gives it {} core{}", format_number(theta.cores),
+                                      theta.cores == 1 ? "" : "s"),
                           {},
                           ""});
   }
@@ -125,7 +126,14 @@ OptimizeResult optimize_by_paper_model(const Pipeline& pipeline, const Analysis&
   predict(analysis, nodes, result);
   const double richer = paper_optimum(pipeline, nodes, options.limits.cores + 1).objective_per_s;
   result.more.core_gain_per_s = richer - result.lp.objective_per_s;
-  result.memory = {options.limits.memory_bytes, analysis.memory.held_bytes, analysis.memory.items};
+  const double held_bytes = analysis.memory.held_bytes;
+  result.memory = {options.limits.memory_bytes, held_bytes, held_bytes, analysis.memory.items};
+  if (held_bytes > options.limits.memory_bytes) {
+    result.warnings.push_back(
+        fmt::format("the program holds {}, more than the {} it may use: the paper's model does not "
+                    "look at memory",
+                    format_bytes(held_bytes), format_bytes(options.limits.memory_bytes)));
+  }
   if (options.target_rate_per_s && result.lp.objective_per_s < *options.target_rate_per_s) {
     result.status = PlanStatus::kInfeasible;
     result.plan.edits.clear();

@@ -32,4 +32,10 @@ std::optional<Permission> permission_of(const std::string& word) {
   return std::nullopt;
 }
 
+std::vector<std::string> permission_words() {
+  std::vector<std::string> words;
+  for (const auto& [permission, word] : kWords) words.emplace_back(word);
+  return words;
+}
+
 }  // namespace plumber

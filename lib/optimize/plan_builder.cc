@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "ops/hand_off.h"
+#include "optimize/ledger.h"
 #include "optimize/programme_input.h"
 #include "optimize/python_line.h"
 
@@ -85,7 +86,8 @@ class Builder {
     std::string reason = parallel ? why_calls(id, first_epoch) : why_sequential(id);
     Edit& edit = add(change->edit, id, std::move(reason), value);
     edit.to = change->to;
-    if (tells_gains_ && settled_.fixed_autotune[id] == 0)
+    const bool saves = setting(id).parallelism < problem_.stock[id].parallelism;  // memory
+    if (tells_gains_ && settled_.fixed_autotune[id] == 0 && !(parallel && saves))
       edit.gain_per_s = gain_per_s(id, first_epoch);
   }
 
@@ -95,6 +97,12 @@ class Builder {
     if (settled_.fixed_autotune[id] != 0) {
       return fmt::format("a number in place of AUTOTUNE: {} of work a root element need no more",
                          format_seconds(cost.work_s));
+    }
+    if (calls < problem_.stock[id].parallelism && problem_.node(id).inner.empty()) {
+      return fmt::format(
+          "{:.0f} in flight hold {}, {:.0f} would hold {}: there is no memory for them", calls,
+          format_bytes(in_flight_bytes(problem_, id, setting(id))), problem_.stock[id].parallelism,
+          format_bytes(in_flight_bytes(problem_, id, problem_.stock[id])));
     }
     const std::string when = first_epoch ? " in the first epoch" : "";
     if (!problem_.node(id).inner.empty()) {
@@ -166,7 +174,8 @@ class Builder {
 
   void add_buffer(NodeId id) {
     if (settled_.buffers[id] == 0) return;
-    const bool grows = problem_.node(id).buffer_size.value_or(0) < settled_.buffers[id];
+    const std::int64_t now = problem_.node(id).buffer_size.value_or(0);
+    const bool grows = now >= 0 && now < settled_.buffers[id];
     add(EditKind::kSetBuffer, id,
         grows ? "one element in the consumer's hands, one ready, one in the making"
               : "the program holds more than the memory it may use",

@@ -25,7 +25,7 @@ std::string why_no_cache(const Problem& problem, const BestPlan& plan, NodeId id
   const double with = rate_with_cache(problem, plan.settled, id);
   if (with > rate * (1 + kTolerance)) {
     const auto& epochs = problem.options->epochs;
-    if (epochs) return fmt::format("it does not pay back within {:.0f} epochs", *epochs);
+    if (epochs) return "it does not pay back within " + counted(*epochs, "epoch");
     return fmt::format("{} with it, {} as planned: too little for an order that varies less",
                        format_rate(with), format_rate(rate));
   }

@@ -96,7 +96,7 @@ class Search {
     const Decisions fastest = with_calls(decisions_of(programme, solution));
     consider(fastest);
     const double period_s = solution.objective * programme.unit_s;
-    const double enough = std::max(period_s * (1 + kTolerance), options_.period_s);
+    const double enough = enough_s(period_s);
     if (size_ > kSmall) return fastest;
     const Solution fewest = solve(fewest_edits_programme(programme, input, enough).program, limits);
     if (fits(fewest)) consider(with_calls(decisions_of(programme, fewest)));
@@ -157,7 +157,11 @@ class Search {
     return shortest;
   }
 
-  double enough_s() const { return std::max(shortest_s() * (1 + kTolerance), options_.period_s); }
+  /// A target that can be reached is reached, not nearly so.
+  double enough_s(double shortest) const {
+    const bool reached = options_.period_s > 0 && shortest <= options_.period_s;
+    return reached ? options_.period_s : shortest * (1 + kTolerance);
+  }
 
   /// Tries the neighbours of the plans found, then drops edits that bring nothing.
   void improve() {
@@ -167,22 +171,25 @@ class Search {
       Candidate fastest = neighbours_.fastest_near(found_[i]);
       found_.push_back(std::move(fastest));
     }
-    const double enough = enough_s();
+    const double enough = enough_s(shortest_s());
     for (std::size_t i = found_.size(); i-- > 0;) {
       if (found_[i].period_s > enough) continue;
       Candidate fewer = with_needed_calls(found_[i], enough);
       found_.push_back(std::move(fewer));
     }
-    const Candidate best = preferred();
-    found_.push_back(neighbours_.cheapest_near(best, enough, options_.memory_first));
+    Candidate best = preferred();
+    // Down to the last byte first: on the way to less memory a single change may save little.
+    if (options_.memory_step_bytes > 0) best = neighbours_.cheapest_near(best, enough, 1);
+    found_.push_back(neighbours_.cheapest_near(best, enough, options_.memory_step_bytes));
   }
 
   Candidate preferred() const {
-    const double enough = enough_s();
+    const double enough = enough_s(shortest_s());
     const Candidate* best = nullptr;
     for (const Candidate& candidate : found_) {
       if (candidate.period_s > enough) continue;
-      if (best == nullptr || is_cheaper(candidate, *best, options_.memory_first)) best = &candidate;
+      if (best == nullptr || is_cheaper(candidate, *best, options_.memory_step_bytes))
+        best = &candidate;
     }
     return *best;
   }

@@ -16,10 +16,10 @@
 namespace plumber {
 
 struct SearchOptions {
-  double memory_bytes = 0;    // for calls in flight that may change, prefetches and caches
-  double period_s = 0;        // > 0: good enough, so that cheaper plans win
-  bool memory_first = false;  // then least memory before fewest edits
-  bool quick = false;         // one round: for questions of "what if"
+  double memory_bytes = 0;       // for calls in flight that may change, prefetches and caches
+  double period_s = 0;           // > 0: good enough, so that cheaper plans win
+  double memory_step_bytes = 0;  // > 0: fewest such steps of memory come before fewest edits
+  bool quick = false;            // one round: for questions of "what if"
 };
 
 /// A plan as decisions, judged.

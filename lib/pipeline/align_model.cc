@@ -140,7 +140,8 @@ class Aligner {
       case Fit::kMapAndBatch:
         return take_map_and_batch(iterator, id);
       case Fit::kShuffleAndRepeat:
-        return take_shuffle_and_repeat(iterator, id);
+        take_fused(iterator, id);
+        return;
       case Fit::kCache:
         return take_cache(iterator, id);
       case Fit::kSame:
@@ -175,34 +176,28 @@ class Aligner {
     return rest;
   }
 
-  void take_map_and_batch(Iterator iterator, NodeId batch) {
-    const NodeId map = *only_input(batch);
+  // An iterator that does the work of two nodes: the lower one gets its time, both its elements.
+  // Returns the lower one.
+  NodeId take_fused(Iterator iterator, NodeId upper) {
+    const NodeId lower = *only_input(upper);
     const IteratorNode& it = at(iterator);
-    count(iterator, map);
-    counters_[map].elements += it.elements * (it.ratio > 0 ? it.ratio - 1 : 0);
-    counters_[map].bytes_produced -= it.bytes_produced;  // unknown below the batch
-    pipeline_[map].fused_upward = true;
-    Counters& c = counters_[batch];
+    count(iterator, lower);
+    pipeline_[lower].fused_upward = true;
+    Counters& c = counters_[upper];
     c.elements += it.elements;
     c.bytes_produced += it.bytes_produced;
     c.iterators += 1;
-    pipeline_[batch].aligned = true;
-    move_end(it, map, batch);
-    deal(it.inputs, map);
+    pipeline_[upper].aligned = true;
+    move_end(it, lower, upper);
+    deal(it.inputs, lower);
+    return lower;
   }
 
-  void take_shuffle_and_repeat(Iterator iterator, NodeId repeat) {
-    const NodeId shuffle = *only_input(repeat);
+  void take_map_and_batch(Iterator iterator, NodeId batch) {
+    const NodeId map = take_fused(iterator, batch);
     const IteratorNode& it = at(iterator);
-    count(iterator, shuffle);
-    pipeline_[shuffle].fused_upward = true;
-    Counters& c = counters_[repeat];
-    c.elements += it.elements;
-    c.bytes_produced += it.bytes_produced;
-    c.iterators += 1;
-    pipeline_[repeat].aligned = true;
-    move_end(it, shuffle, repeat);
-    deal(it.inputs, shuffle);
+    counters_[map].elements += it.elements * (it.ratio > 0 ? it.ratio - 1 : 0);
+    counters_[map].bytes_produced -= it.bytes_produced;  // unknown below the batch
   }
 
   // The cache's own iterator hands on what its Impl (writer in the first epoch, then reader)

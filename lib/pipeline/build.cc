@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <unordered_map>
 
@@ -186,7 +187,7 @@ class Builder {
                        function));
       return;
     }
-    const GraphScope scope(trace_.name + ": function '" + function + "'", def->node_def());
+    const GraphScope& scope = scope_of(function, *def);
     Place inside{scope, node.name + ">", std::nullopt, place.open};
     inside.open.push_back(function);
     std::map<std::string, std::string> returns(def->ret().begin(), def->ret().end());
@@ -194,6 +195,15 @@ class Builder {
       const NodeDef* root = scope.producer(value);
       if (root && is_dataset_op(root->op())) node.inner.push_back(walk(inside, *root));
     }
+  }
+
+  // A function may be entered from thousands of places.
+  const GraphScope& scope_of(const std::string& function, const FunctionDef& def) {
+    std::unique_ptr<GraphScope>& scope = scopes_[function];
+    if (!scope)
+      scope = std::make_unique<GraphScope>(trace_.name + ": function '" + function + "'",
+                                           def.node_def());
+    return *scope;
   }
 
   void warn(const std::string& text) {
@@ -204,6 +214,7 @@ class Builder {
   Pipeline& pipeline_;
   FunctionIndex functions_;
   std::unordered_map<std::string, FunctionFacts> facts_;
+  std::unordered_map<std::string, std::unique_ptr<GraphScope>> scopes_;
   std::set<std::string> warned_;
 };
 

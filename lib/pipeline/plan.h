@@ -48,6 +48,7 @@ struct Plan {
   std::string graph_fingerprint;
   std::vector<Edit> edits;
   std::map<std::string, std::string> environment;
+  std::vector<std::string> permissions{};  // what it was allowed to change, as --allow names it
   bool operator==(const Plan&) const = default;
 };
 

@@ -48,6 +48,8 @@ json parse(const std::string& name, const std::string& text) {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     fail(place_of(name, text, error.byte), reason_of(error), kWhatAPlanIs);
+  } catch (const json::out_of_range&) {
+    fail(name, "a number in it is too large", kWhatAPlanIs);
   }
 }
 
@@ -151,6 +153,14 @@ std::map<std::string, std::string> read_environment(const std::string& name, con
   return environment;
 }
 
+std::vector<std::string> read_permissions(const std::string& name, const json& list) {
+  const Object object{list, name + ": permissions"};
+  if (!list.is_array()) fail(name, "\"permissions\" is not a list");
+  std::vector<std::string> permissions;
+  for (const json& word : list) permissions.push_back(object.text(word, "permissions"));
+  return permissions;
+}
+
 }  // namespace
 
 Plan read_plan(const std::string& name, const std::string& text) {
@@ -163,6 +173,8 @@ Plan read_plan(const std::string& name, const std::string& text) {
   plan.edits = read_edits(name, object.need("edits"));
   if (const json* environment = object.find("environment"))
     plan.environment = read_environment(name, *environment);
+  if (const json* permissions = object.find("permissions"))
+    plan.permissions = read_permissions(name, *permissions);
   return plan;
 }
 

@@ -4,7 +4,7 @@
 //   {"schema_version": 1, "graph_fingerprint": "91f0...", "edits": [
 //     {"id": "E1", "edit": "set_parallelism", "node": "ParallelMapDatasetV2/_14", "value": 2},
 //     ...],
-//    "environment": {"TF_NUM_INTRAOP_THREADS": "1"}}
+//    "environment": {"TF_NUM_INTRAOP_THREADS": "1"}, "permissions": ["frozen-order"]}
 //
 // Read are these keys and of an edit also "to", "reason", "gain_per_s" and "python"; all others are
 // results for people and programs and are ignored. An edit's id may be left out: it is then "E" and

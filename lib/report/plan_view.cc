@@ -29,8 +29,30 @@ std::string changes_text(const Plan& plan) {
   return fmt::format("{} change{}", edits, edits == 1 ? "" : "s");
 }
 
+// The program did not fit: the plan makes it hold less, at the expense of its rate if need be.
+Sentence shrunk_sentence(const OptimizeResult& result) {
+  const PlannedMemory& memory = result.memory;
+  const Predicted& predicted = result.predicted;
+  Sentence sentence{"The program holds {}, more than the {} it may use: with {} it holds {}",
+                    {{Unit::kBytes, memory.stock_bytes},
+                     {Unit::kBytes, memory.budget_bytes},
+                     {Unit::kNone, changes_text(result.plan)},
+                     {Unit::kBytes, memory.planned_bytes}}};
+  if (predicted.before_per_s > 0) {
+    sentence +=
+        {predicted.upper_bound ? " and runs at up to {} (stock TensorFlow: {})"
+                               : " and runs at {} (stock TensorFlow: {})",
+         {{Unit::kPerSecond, predicted.after_per_s}, {Unit::kPerSecond, predicted.before_per_s}}};
+  }
+  sentence.pattern += ".";
+  return sentence;
+}
+
 Sentence optimal_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
+  const bool shrunk =
+      result.model == ModelKind::kDefault && result.memory.stock_bytes > result.memory.budget_bytes;
+  if (shrunk) return shrunk_sentence(result);
   if (predicted.before_per_s <= 0) {  // the trace does not tell
     Sentence sentence{
         predicted.upper_bound ? "At most {} with {} on " : "{} with {} on ",
@@ -52,6 +74,15 @@ Sentence optimal_sentence(const OptimizeResult& result) {
   return sentence;
 }
 
+// The target is reached as it is.
+Sentence unchanged_sentence(const OptimizeResult& result) {
+  Sentence sentence{"No change: stock TensorFlow reaches the target, with {} on ",
+                    {{Unit::kPerSecond, result.predicted.before_per_s}}};
+  add_limits(sentence, result.limits);
+  sentence.pattern += ".";
+  return sentence;
+}
+
 Sentence first_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   Sentence sentence;
@@ -60,12 +91,17 @@ Sentence first_sentence(const OptimizeResult& result) {
       return optimal_sentence(result);
     case PlanStatus::kNoChange:
       if (predicted.before_per_s <= 0) return {"No change: {}.", {{Unit::kNone, predicted.why}}};
+      if (result.more.unchanged_cores) return unchanged_sentence(result);
       sentence = {"No change: stock TensorFlow runs this program at {}, and nothing within ",
                   {{Unit::kPerSecond, predicted.before_per_s}}};
       add_limits(sentence, result.limits);
       sentence.pattern += " is worth a change.";
       return sentence;
     case PlanStatus::kInfeasible:
+      if (result.memory.planned_bytes > result.memory.budget_bytes)
+        return {"Not possible: the program holds {} at least, and may use {}.",
+                {{Unit::kBytes, result.memory.planned_bytes},
+                 {Unit::kBytes, result.memory.budget_bytes}}};
       sentence = {"Not possible: the best plan within ", {}};
       add_limits(sentence, result.limits);
       sentence.pattern += " reaches {}.";
@@ -100,7 +136,9 @@ void add_cache_sentence(Prose& prose, const Predicted& predicted) {
   Sentence sentence{"The first epoch, which fills the cache, runs at {}",
                     {{Unit::kPerSecond, *predicted.first_epoch_per_s}}};
   if (predicted.cache_pays_after_epochs) {
-    sentence += {"; the cache has paid for itself after {} epochs",
+    sentence += {*predicted.cache_pays_after_epochs == 1
+                     ? "; the cache has paid for itself after {} epoch"
+                     : "; the cache has paid for itself after {} epochs",
                  {{Unit::kNone, *predicted.cache_pays_after_epochs}}};
   }
   sentence.pattern += ".";
@@ -128,9 +166,17 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
 Prose headline(const Pipeline& pipeline, const OptimizeResult& result) {
   Prose prose{{first_sentence(result)}};
   add_expectations(prose, pipeline, result);
+  if (result.more.unchanged_cores && result.status == PlanStatus::kOptimal) {
+    const bool one = *result.more.unchanged_cores == 1;
+    prose.sentences.push_back({one ? "Without a change the target takes {} core."
+                                   : "Without a change the target takes {} cores.",
+                               {{Unit::kCount, *result.more.unchanged_cores}}});
+  }
   if (result.limits.cores_from_trace) {
     prose.sentences.push_back(
-        {"The {} cores are the traced machine's: --cores N plans for another.",
+        {result.limits.cores == 1
+             ? "The {} core is the traced machine's: --cores N plans for another."
+             : "The {} cores are the traced machine's: --cores N plans for another.",
          {{Unit::kCount, result.limits.cores}}});
   }
   if (result.limits.memory_from_trace) {
@@ -202,6 +248,7 @@ Section more_section(const MoreResources& more) {
   fields.fields.push_back({"disk_gain_per_s",
                            more.disk_gain_per_s.value_or(0) > 0 ? "a faster disk" : "",
                            Unit::kGainPerSecond, value_of(more.disk_gain_per_s)});
+  fields.fields.push_back({"unchanged_cores", "", Unit::kCores, value_of(more.unchanged_cores)});
   return {"more", "What more would bring", fields};
 }
 
@@ -270,10 +317,13 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
   report.sections.push_back(
       {"memory", "",
        Fields{{{"budget_bytes", "", Unit::kBytes, result.memory.budget_bytes},
+               {"stock_bytes", "", Unit::kBytes, result.memory.stock_bytes},
                {"planned_bytes", "", Unit::kBytes, result.memory.planned_bytes}}}});
+  const bool fits = result.status != PlanStatus::kInfeasible ||
+                    result.memory.planned_bytes <= result.memory.budget_bytes;
   report.sections.push_back(memory_items(
       result.memory.items, "Memory",
-      {"{} planned of {}",
+      {fits ? "{} planned of {}" : "{} at least, of {}",
        {{Unit::kBytes, result.memory.planned_bytes}, {Unit::kBytes, result.memory.budget_bytes}}}));
   report.sections.push_back(
       {"lp", "", Fields{{{"objective_per_s", "", Unit::kPerSecond, result.lp.objective_per_s}}}});

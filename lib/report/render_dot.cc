@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/printable.h"
 #include "report/render.h"
 #include "report/value_text.h"
 
@@ -7,7 +8,7 @@ namespace {
 
 std::string quoted(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     if (c == '"' || c == '\\') escaped += '\\';
     escaped += c == '\n' ? std::string("\\n") : std::string(1, c);
   }

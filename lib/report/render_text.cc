@@ -22,18 +22,23 @@ std::string painted(const std::string& text, const char* color, const TextStyle&
   return style.color ? color + text + kPlain : text;
 }
 
-bool is_number(const Table& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [column](const ReportRow& row) {
-    return std::holds_alternative<double>(row.cells[column]);
-  });
-}
-
 // Cells of the titled columns as they will stand, the titles first.
 struct Grid {
   std::vector<std::size_t> columns;
   std::vector<std::vector<std::string>> lines;
   std::vector<std::size_t> widths;
+  std::vector<char> are_numbers;  // by column: in any row of the table
 };
+
+std::vector<char> number_columns(const Table& table, const std::vector<std::size_t>& columns) {
+  std::vector<char> are_numbers(columns.size(), 0);
+  for (const ReportRow& row : table.rows) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (std::holds_alternative<double>(row.cells[columns[c]])) are_numbers[c] = 1;
+    }
+  }
+  return are_numbers;
+}
 
 Grid grid_of(const Table& table, const std::vector<const ReportRow*>& rows) {
   Grid grid;
@@ -44,12 +49,14 @@ Grid grid_of(const Table& table, const std::vector<const ReportRow*>& rows) {
     titles.push_back(table.columns[i].title);
   }
   grid.lines.push_back(titles);
+  grid.are_numbers = number_columns(table, grid.columns);
   for (const ReportRow* row : rows) {
     assert(row->cells.size() == table.columns.size());
     std::vector<std::string> line;
-    for (const std::size_t i : grid.columns) {
+    for (std::size_t c = 0; c < grid.columns.size(); ++c) {
+      const std::size_t i = grid.columns[c];
       const std::string text = readable(row->cells[i], table.columns[i].unit);
-      line.push_back(text == "-" && !is_number(table, i) ? "" : text);
+      line.push_back(text == "-" && grid.are_numbers[c] == 0 ? "" : text);
     }
     grid.lines.push_back(line);
   }
@@ -117,8 +124,7 @@ std::string table_text(const Table& table, const TextStyle& style) {
       const std::string cell =
           shortened(grid.lines[r][c], table.columns[grid.columns[c]], grid.widths[c]);
       const std::string blanks(grid.widths[c] - width_of(cell), ' ');
-      line += std::string(kGap, ' ') +
-              (is_number(table, grid.columns[c]) ? blanks + cell : cell + blanks);
+      line += std::string(kGap, ' ') + (grid.are_numbers[c] != 0 ? blanks + cell : cell + blanks);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     if (r == 0) line = painted(line, kFaint, style);

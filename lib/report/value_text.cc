@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/number_format.h"
+#include "base/printable.h"
 
 namespace plumber {
 namespace {
@@ -56,9 +57,11 @@ struct ReadableValue {
   std::string operator()(std::monostate) const { return "-"; }
   std::string operator()(bool flag) const { return flag ? "yes" : "no"; }
   std::string operator()(double number) const { return readable_number(number, unit); }
-  std::string operator()(const std::string& text) const { return text.empty() ? "-" : text; }
+  std::string operator()(const std::string& text) const {
+    return text.empty() ? "-" : printable(text);
+  }
   std::string operator()(const std::vector<std::string>& list) const {
-    return list.empty() ? "-" : fmt::format("{}", fmt::join(list, ", "));
+    return list.empty() ? "-" : printable(fmt::format("{}", fmt::join(list, ", ")));
   }
   std::string operator()(const std::vector<double>& list) const {
     std::string text;

@@ -188,18 +188,19 @@ std::string label_of(const Pipeline& pipeline, const std::string& name) {
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
   const std::string label = label_of(pipeline, edit.node);
   const std::string value = readable(value_of(edit.value), Unit::kCount);
+  const std::string plural = value == "1" ? "" : "s";
   switch (edit.kind) {
     case EditKind::kSetParallelism:
-      return fmt::format("Run {} calls of {} at once", value, label);
+      return fmt::format("Run {} call{} of {} at once", value, plural, label);
     case EditKind::kConvert:
       if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
-      return fmt::format("Run {} in parallel, {} calls at once", label, value);
+      return fmt::format("Run {} in parallel, {} call{} at once", label, value, plural);
     case EditKind::kSequential:
       return fmt::format("Run {} sequentially", label);
     case EditKind::kInline:
       return fmt::format("Run the function of {} on its caller's thread", label);
     case EditKind::kParallelInline:
-      return fmt::format("Run {} calls of {} at once, each on one thread", value, label);
+      return fmt::format("Run {} call{} of {} at once, each on one thread", value, plural, label);
     case EditKind::kPassThroughFilter:
       return fmt::format("Compute the predicate of {} inline", label);
     case EditKind::kMoveIntoFunction:
@@ -209,7 +210,7 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kInsertPrefetch:
       return fmt::format("Add prefetch({}) after {}", value, label);
     case EditKind::kSetBuffer:
-      return fmt::format("Give {} a buffer of {} elements", label, value);
+      return fmt::format("Give {} a buffer of {} element{}", label, value, plural);
     case EditKind::kInsertCache:
       return fmt::format("Add {} after {}",
                          edit.to.empty() ? "cache() in memory" : "cache('" + edit.to + "')", label);

@@ -8,6 +8,8 @@
 // the first one is the lowest. A plan whose fingerprint is empty is bound to no program.
 #pragma once
 
+#include <string>
+
 #include "pipeline/plan.h"
 
 namespace tensorflow {
@@ -16,6 +18,13 @@ class GraphDef;
 
 namespace plumber {
 
-tensorflow::GraphDef apply_plan(const tensorflow::GraphDef& graph, const Plan& plan);
+/// What messages call the two inputs: their files.
+struct RewriteNames {
+  std::string program = "program";
+  std::string plan = "plan";
+};
+
+tensorflow::GraphDef apply_plan(const tensorflow::GraphDef& graph, const Plan& plan,
+                                const RewriteNames& names = {});
 
 }  // namespace plumber

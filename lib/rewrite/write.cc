@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "graph.pb.h"
-#include "rewrite/apply_plan.h"
 
 namespace plumber {
 
@@ -34,8 +33,8 @@ std::string graph_text(const tensorflow::GraphDef& graph) {
 }
 
 std::string rewritten_program(const tensorflow::GraphDef& graph, const Plan& plan,
-                              ProgramFormat format) {
-  const tensorflow::GraphDef result = apply_plan(graph, plan);
+                              ProgramFormat format, const RewriteNames& names) {
+  const tensorflow::GraphDef result = apply_plan(graph, plan, names);
   return format == ProgramFormat::kText ? graph_text(result) : graph_bytes(result);
 }
 

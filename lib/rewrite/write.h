@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pipeline/plan.h"
+#include "rewrite/apply_plan.h"
 
 namespace tensorflow {
 class GraphDef;
@@ -24,6 +25,6 @@ enum class ProgramFormat { kBinary, kText };
 
 /// The program after the plan (apply_plan), as bytes: for callers that know no GraphDef.
 std::string rewritten_program(const tensorflow::GraphDef& graph, const Plan& plan,
-                              ProgramFormat format);
+                              ProgramFormat format, const RewriteNames& names = {});
 
 }  // namespace plumber

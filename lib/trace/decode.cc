@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 namespace plumber {
@@ -120,6 +121,20 @@ IteratorTree decode_model(const tensorflow::data::model::ModelProto& model,
   return tree;
 }
 
+namespace {
+
+// Counters are joined to nodes by name: of two of one name, one is lost.
+void warn_of_twins(const std::vector<OpCounters>& ops, std::vector<std::string>& warnings) {
+  std::map<std::string_view, int> times;
+  for (const OpCounters& op : ops) {
+    if (++times[op.name] != 2) continue;
+    warnings.push_back(fmt::format(
+        "{}: there are counters of this name twice; the last ones were taken", op.name));
+  }
+}
+
+}  // namespace
+
 Dump decode_dump(const trace::PipelineSnapshot& snapshot, std::vector<std::string>& warnings) {
   const trace::SnapshotInfo& info = snapshot.snapshot_info();
   const auto span = [](std::int64_t from, std::int64_t to) {
@@ -133,6 +148,7 @@ Dump decode_dump(const trace::PipelineSnapshot& snapshot, std::vector<std::strin
   dump.first_cpu_s = std::min(
       dump.process_cpu_s, span(info.process_start_time(), recorder.first_element_process_time()));
   for (const auto& op : snapshot.stats()) dump.ops.push_back(decode_op(op, warnings));
+  warn_of_twins(dump.ops, warnings);
   if (snapshot.has_model()) dump.model = decode_model(snapshot.model(), warnings);
   if (snapshot.has_recorder()) add_recorded(snapshot.recorder(), dump.model, warnings);
   const double think_us = snapshot.iter_stats().avg_duration_us();

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "trace/decode.h"
+#include "trace/gunzip.h"
 #include "trace/wire.h"
 
 namespace plumber {
@@ -74,6 +75,40 @@ std::string last_component(const std::string& path) {
   return p.filename().string();
 }
 
+// The clock of a dump stands before the start of the run.
+void warn_of_clock(const Parsed& dump, std::vector<std::string>& warnings) {
+  const auto& info = dump.snapshot.snapshot_info();
+  if (info.current_time() >= info.start_time()) return;
+  warnings.push_back(fmt::format(
+      "{}: its clock stands {:.3g} s before the start of the run", last_component(dump.name),
+      (static_cast<double>(info.start_time()) - static_cast<double>(info.current_time())) * 1e-9));
+}
+
+// Of a model the root's alone: other iterators may be gone by the next dump.
+double elements_of(const Dump& dump) {
+  double elements = 0;
+  for (const OpCounters& op : dump.ops) elements += op.elements;
+  const std::int32_t root = dump.model.root;
+  return root < 0 ? elements : dump.model.iterators[static_cast<std::size_t>(root)].elements;
+}
+
+// Counters only grow: dumps in the order of their clocks whose counters fall are none of one run,
+// or somebody set the clock.
+void warn_of_falling_counters(const std::vector<Dump>& dumps, const std::vector<std::string>& files,
+                              std::vector<std::string>& warnings) {
+  for (std::size_t i = 1; i < dumps.size(); ++i) {
+    const double before = elements_of(dumps[i - 1]), now = elements_of(dumps[i]);
+    const bool same_time = dumps[i].time_s > 0 && dumps[i].time_s == dumps[i - 1].time_s;
+    if (now >= before && dumps[i].process_cpu_s >= dumps[i - 1].process_cpu_s && !same_time)
+      continue;
+    warnings.push_back(
+        files[i - 1] + " and " + files[i] +
+        (same_time ? " are dumps of the same moment"
+                   : " run backwards: the later one has counted less, so the clock was set or they "
+                     "are not of one run"));
+  }
+}
+
 }  // namespace
 
 Trace decode_trace(const std::vector<TraceBytes>& files) {
@@ -90,11 +125,15 @@ Trace decode_trace(const std::vector<TraceBytes>& files) {
   result.name = last_component(files.front().name);
   const trace::PipelineSnapshot& last = parsed.back().snapshot;
   result.dialect = dialect_of(last);
+  std::vector<std::string> dumps;  // their files
   for (const Parsed& dump : parsed) {
     take_file_sizes(dump.snapshot, result);
+    warn_of_clock(dump, result.warnings);
     if (dialect_of(dump.snapshot) == Dialect::kNone) continue;
     result.dumps.push_back(decode_dump(dump.snapshot, result.warnings));
+    dumps.push_back(last_component(dump.name));
   }
+  warn_of_falling_counters(result.dumps, dumps, result.warnings);
   result.machine = decode_machine(last);
   result.file_bytes_are_completed_only = result.dialect == Dialect::kOpstats;
   if (last.has_recorder()) {

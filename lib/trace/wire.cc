@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/wire.h"
 
-#include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
@@ -21,8 +19,6 @@ using google::protobuf::TextFormat;
 using tensorflow::GraphDef;
 using tensorflow::data::model::ModelProto;
 
-// A trace is a few hundred kB; what inflates beyond this is no trace.
-constexpr std::size_t kMostInflatedBytes = std::size_t{1} << 28;
 constexpr const char* kTraceAgain =
     "record it again with scripts/plumber_tf.py trace; it writes whole files only";
 
@@ -148,38 +144,11 @@ Error text_error(const std::string& name, const FirstError& error) {
                      "scripts/plumber_tf.py trace writes");
 }
 
-// The plain size modulo 2^32 at the end of a gzip stream.
-std::uint32_t stored_size(const std::string& bytes) {
-  std::uint32_t size = 0;
-  for (std::size_t i = 0; i < 4 && bytes.size() >= 4; ++i)
-    size |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i]))
-            << (8 * i);
-  return size;
-}
-
 void refuse_empty(const std::string& name, const std::string& bytes) {
   if (bytes.empty()) throw input_error(name, "the file is empty", kTraceAgain);
 }
 
 }  // namespace
-
-std::string gunzip_if_needed(const std::string& name, std::string bytes) {
-  if (bytes.size() < 2 || bytes[0] != '\x1f' || bytes[1] != '\x8b') return bytes;
-  google::protobuf::io::ArrayInputStream packed(bytes.data(), static_cast<int>(bytes.size()));
-  google::protobuf::io::GzipInputStream stream(&packed);
-  std::string plain;
-  const void* data = nullptr;
-  int size = 0;
-  while (stream.Next(&data, &size)) {
-    plain.append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-    if (plain.size() > kMostInflatedBytes)
-      throw input_error(name, "the gzip stream inflates to more than 256 MiB", "this is no trace");
-  }
-  // The stream reports no early end; the size that gzip stores last tells.
-  if (stored_size(bytes) != static_cast<std::uint32_t>(plain.size()))
-    throw input_error(name, "the gzip stream is damaged or ends too early", kTraceAgain);
-  return plain;
-}
 
 trace::PipelineSnapshot parse_snapshot(const std::string& name, const std::string& bytes) {
   const google::protobuf::LogSilencer silence;  // what is wrong is said once, in our words

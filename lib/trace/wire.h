@@ -8,9 +8,6 @@
 
 namespace plumber {
 
-/// Undoes gzip if the bytes are gzip, else returns them. Throws Error(kInput) on a damaged stream.
-std::string gunzip_if_needed(const std::string& name, std::string bytes);
-
 /// A PipelineSnapshot that holds a program. Throws Error(kInput): empty, truncated, not a protobuf,
 /// text with a mistake (line:column), a bare GraphDef, a bare ModelProto, no program inside.
 trace::PipelineSnapshot parse_snapshot(const std::string& name, const std::string& bytes);

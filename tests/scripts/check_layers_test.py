@@ -56,6 +56,12 @@ class Layers(unittest.TestCase):
         self.assertEqual(check_layers.protobuf_through("lib/lp/a.cc", texts),
                          ["lib/trace/wire.h", "t.pb.h"])
 
+    def test_a_source_that_no_list_names(self):
+        lists = {"lib": "set(lp_sources\n    lp/a.cc\n    lp/b.cc)"}
+        paths = ["lib/lp/a.cc", "lib/lp/a.h", "lib/lp/b.cc", "lib/lp/c.cc", "tests/unit/lp/d.cc"]
+        self.assertEqual(list(check_layers.check_lists(paths, lists)),
+                         ["lib/lp/c.cc: not listed in CMake: it is not compiled"])
+
     def test_two_types_of_one_name_are_named(self):
         headers = {"lib/lp/a.h": "struct Row {\n};\nenum class Kind { kA };\n",
                    "lib/report/b.h": "struct Row {\n};\nstruct Column;\n",

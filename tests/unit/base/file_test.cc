@@ -180,6 +180,22 @@ TEST_CASE("a pipe is written directly") {
   CHECK(fs::is_fifo(folder / "pipe"));
 }
 
+TEST_CASE("several files are written all or not at all") {
+  const Folder folder;
+  write_output(folder / "plan", "old");
+  CHECK(error_of([&] {
+          write_outputs({{folder / "plan", "new"}, {folder / "none/program", "x"}});
+        }).find("does not exist") != std::string::npos);
+  CHECK(error_of([&] {
+          write_outputs({{folder / "plan", "new"}, {"/dev/full", "x"}});
+        }).find("/dev/full: cannot write") != std::string::npos);
+  CHECK(read_file(folder / "plan") == "old");
+  CHECK(folder.entries() == 1);
+  write_outputs({{folder / "plan", "new"}, {folder / "program", "x"}});
+  CHECK(read_file(folder / "plan") == "new");
+  CHECK(read_file(folder / "program") == "x");
+}
+
 TEST_CASE("a missing directory is named") {
   const Folder folder;
   CHECK(error_of([&] { write_output(folder / "none/out", "x"); }) ==

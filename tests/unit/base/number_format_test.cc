@@ -40,3 +40,9 @@ TEST_CASE("Shares are whole per cents, small ones excepted") {
   CHECK(format_share(0) == "0 %");
   CHECK(format_share(std::numeric_limits<double>::quiet_NaN()) == "unknown");
 }
+
+TEST_CASE("One of a thing, or several") {
+  CHECK(counted(1, "core") == "1 core");
+  CHECK(counted(0, "core") == "0 cores");
+  CHECK(counted(1.5, "core") == "1.5 cores");
+}

@@ -35,5 +35,28 @@ TEST_CASE("calls in flight of one node are what the whole ledger says they are")
   }
 }
 
+TEST_CASE("what runs inline or one after the other holds no calls") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1});
+  const NodeId map = p.parallel_map(files, "_decode", 4, {.work_ms = 10, .calls = 16});
+  const NodeId read = p.with_function(p.add("ParallelInterleaveDatasetV4", {map}, {}), "_read");
+  p.pipeline[read].cycle_length = 4;
+  p.finish(read);
+  const OptimizeOptions options;
+  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4, std::nullopt});
+  for (const NodeId id : {map, read}) {
+    CAPTURE(p.pipeline[id].name);
+    Setting sequential = problem.stock;
+    sequential[id] = {Mode::kInline, 1};
+    const auto held = [&](const Setting& setting) {
+      return memory_ledger(p.pipeline, p.analysis.nodes, setting).held_bytes;
+    };
+    CHECK(in_flight_bytes(problem, id, sequential[id]) == 0);
+    CHECK(held(problem.stock) - held(sequential) ==
+          Approx(in_flight_bytes(problem, id, problem.stock[id])));
+    CHECK(held(problem.stock) > held(sequential));
+  }
+}
+
 }  // namespace
 }  // namespace plumber

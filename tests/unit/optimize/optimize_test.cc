@@ -138,7 +138,7 @@ TEST_CASE("an exact part of the program is cached where that saves most") {
     options.epochs = 1;
     const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
     CHECK(result.status == PlanStatus::kNoChange);
-    CHECK(reasons(result).find("it does not pay back within 1 epochs") != std::string::npos);
+    CHECK(reasons(result).find("it does not pay back within 1 epoch") != std::string::npos);
   }
   SECTION("a narrower order only with a reason, and never under --strict-order") {
     p.analysis.nodes[batch].cache.cache_class = CacheClass::kOrder;
@@ -246,6 +246,22 @@ TEST_CASE("a program over its budget: buffers shrink, nothing is added") {
   CHECK(result.memory.planned_bytes <= 4e7);
 }
 
+TEST_CASE("what does not fit with its buffers at their least is not possible") {
+  SmallPipeline p = training();
+  const NodeId shuffle = p.add("ShuffleDatasetV3", {NodeId{3}}, {.bytes = 1000});
+  p.pipeline[shuffle].buffer_size = 100;
+  p.analysis.nodes[shuffle].bytes_per_element = 1e6;
+  p.finish(shuffle);
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 4e7));
+  CHECK(result.status == PlanStatus::kInfeasible);
+  CHECK(result.plan.edits.empty());
+  CHECK(result.memory.planned_bytes > 1e8);
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings[0].find("shuffle buffers stay") != std::string::npos);
+  REQUIRE(result.more.next_memory);
+  CHECK(result.more.next_memory->bytes >= result.memory.planned_bytes - 4e7);
+}
+
 TEST_CASE("fewer cores than the trace's: TensorFlow's pool is bounded too") {
   SmallPipeline p = training();
   p.pipeline.machine.cores = 16;
@@ -282,6 +298,18 @@ TEST_CASE("a target rate takes the fewest cores, then the least memory") {
   CHECK(infeasible.plan.edits.empty());
   REQUIRE_FALSE(infeasible.warnings.empty());
   CHECK(infeasible.warnings.back().find("out of reach") != std::string::npos);
+}
+
+TEST_CASE("a target that stock TensorFlow reaches: no change") {
+  SmallPipeline p = training();
+  p.pipeline.machine.cores = 16;
+  OptimizeOptions options = within(16, 8e9);
+  options.target_rate_per_s = 1;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  CHECK(result.status == PlanStatus::kNoChange);
+  CHECK(result.limits.cores == 1);
+  CHECK(result.more.unchanged_cores == 1);
+  CHECK(result.predicted.speedup == 1);
 }
 
 TEST_CASE("the paper's model: ceil(theta) calls and a prefetch of ceil(N* - N)") {

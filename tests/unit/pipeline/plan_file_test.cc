@@ -34,14 +34,15 @@ TEST_CASE("a plan as optimize writes it") {
       {"id": "E3", "edit": "set_options", "to": "autotune.enabled", "value": false},
       {"id": "E4", "edit": "set_options", "to": "dataset_name", "value": "train", "new_key": []}
     ],
-    "environment": {"TF_NUM_INTRAOP_THREADS": "1"}, "rejected": [], "warnings": []})");
+    "environment": {"TF_NUM_INTRAOP_THREADS": "1"}, "permissions": ["frozen-order"], "rejected": [], "warnings": []})");
   const std::vector<Edit> edits = {
       {"E1", EditKind::kSetParallelism, "ParallelMapDatasetV2/_14", "", std::int64_t{2}, "busy",
        12.5, "num_parallel_calls=2"},
       {"E2", EditKind::kInsertCache, "BatchDatasetV2/_24", "cached.bin", {}, "", std::nullopt, ""},
       {"E3", EditKind::kSetOptions, "", "autotune.enabled", false, "", std::nullopt, ""},
       {"E4", EditKind::kSetOptions, "", "dataset_name", "train", "", std::nullopt, ""}};
-  CHECK(plan == Plan{"91f0c2d3e4a5b697", edits, {{"TF_NUM_INTRAOP_THREADS", "1"}}});
+  CHECK(plan ==
+        Plan{"91f0c2d3e4a5b697", edits, {{"TF_NUM_INTRAOP_THREADS", "1"}}, {"frozen-order"}});
 }
 
 TEST_CASE("what is no JSON is told by line and column") {
@@ -74,6 +75,9 @@ TEST_CASE("what is no plan") {
   CHECK(error_of(R"({"schema_version": 1, "graph_fingerprint": "", "edits": [],
                      "environment": {"A": 1}})") ==
         "plumber: error: plan.json: environment: \"A\" is not a text");
+  CHECK(error_of(R"({"schema_version": 1, "graph_fingerprint": "", "edits": [],
+                     "permissions": "unfreeze"})") ==
+        "plumber: error: plan.json: \"permissions\" is not a list");
 }
 
 TEST_CASE("faults of an edit") {

@@ -24,8 +24,11 @@ iter_stats { avg_duration_us: 250 }
 )";
 
 // A trace that ran from start_s to now_s and used one second of CPU.
-std::string trace_of(int start_s, int now_s) {
-  return kProgram + "snapshot_info { start_time: " + std::to_string(start_s) +
+std::string trace_of(int start_s, int now_s, int elements = 10) {
+  std::string program = kProgram;
+  const std::string key = "aggregate_elements_produced: ";
+  program.replace(program.find(key) + key.size(), 2, std::to_string(elements));
+  return program + "snapshot_info { start_time: " + std::to_string(start_s) +
          "000000000 current_time: " + std::to_string(now_s) +
          "000000000 process_start_time: 5 process_current_time: 1000000005 }";
 }
@@ -68,7 +71,10 @@ std::string error_of(const std::string& bytes) {
 
 TEST_CASE("a trace reads the same as text, binary and gzip, in SI units") {
   const std::string bytes = binary(kTrace);
-  for (const std::string& form : {kTrace, bytes, gzipped(bytes), gzipped(kTrace)}) {
+  const std::size_t half = bytes.size() / 2;
+  const std::string two_members = gzipped(bytes.substr(0, half)) + gzipped(bytes.substr(half));
+  for (const std::string& form : {kTrace, bytes, gzipped(bytes), gzipped(kTrace), two_members,
+                                  two_members + std::string(512, '\0')}) {
     const Trace t = decode_trace({{"folder/t.pb", form}});
     CHECK(t.name == "t.pb");
     CHECK(t.dialect == Dialect::kOpstats);
@@ -111,6 +117,29 @@ TEST_CASE("what is no trace says what it is instead") {
   const std::string packed = gzipped(bytes);
   CHECK(error_of(packed.substr(0, packed.size() - 9)) ==
         "t.pb: the gzip stream is damaged or ends too early");
+  std::string damaged = packed;
+  damaged[packed.size() - 6] ^= 1;  // of its checksum
+  CHECK(error_of(damaged) == "t.pb: the gzip stream is damaged or ends too early");
+  CHECK(error_of(packed + "more") == "t.pb: after the gzip stream come bytes that are none");
+}
+
+TEST_CASE("dumps that run backwards are said to") {
+  const Trace t = decode_trace({{"a.pb", trace_of(1, 5, 20)}, {"b.pb", trace_of(1, 9, 10)}});
+  CHECK(t.warnings == std::vector<std::string>{
+                          "a.pb and b.pb run backwards: the later one has counted less, so the "
+                          "clock was set or they are not of one run"});
+  CHECK(decode_trace({{"a.pb", trace_of(1, 5, 20)}, {"b.pb", trace_of(1, 5, 20)}}).warnings ==
+        std::vector<std::string>{"a.pb and b.pb are dumps of the same moment"});
+  CHECK(decode_trace({{"a.pb", trace_of(9, 5, 20)}}).warnings ==
+        std::vector<std::string>{"a.pb: its clock stands 4 s before the start of the run"});
+  CHECK(decode_trace({{"a.pb", trace_of(1, 5, 10)}, {"b.pb", trace_of(1, 9, 20)}}).warnings ==
+        std::vector<std::string>{});
+}
+
+TEST_CASE("of two counters of one name one is lost, and that is said") {
+  const Trace t = decode_trace({{"t.pb", kTrace + "stats { name: 'x' } stats { name: 'x' }"}});
+  CHECK(t.warnings == std::vector<std::string>{
+                          "x: there are counters of this name twice; the last ones were taken"});
 }
 
 TEST_CASE("damaged counters are taken for nothing, and said") {

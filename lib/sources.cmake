@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# The files of each module. A file that is not listed here is not compiled; scripts/check_layers.py
+# names it.
+
+set(base_sources
+    base/error.cc
+    base/file.cc
+    base/number_format.cc
+    base/printable.cc
+    base/quantity.cc
+    base/suggest.cc)
+set(trace_sources
+    trace/decode.cc
+    trace/gunzip.cc
+    trace/read.cc
+    trace/wire.cc)
+set(pipeline_sources
+    pipeline/align.cc
+    pipeline/align_model.cc
+    pipeline/build.cc
+    pipeline/fingerprint.cc
+    pipeline/function_body.cc
+    pipeline/function_facts.cc
+    pipeline/graph_scope.cc
+    pipeline/iterator_names.cc
+    pipeline/node_attributes.cc
+    pipeline/op_effects.cc
+    pipeline/op_table.cc
+    pipeline/plan.cc
+    pipeline/plan_file.cc
+    pipeline/seed_generators.cc)
+set(ops_sources
+    ops/above.cc
+    ops/analysis.cc
+    ops/cache_class.cc
+    ops/cardinality.cc
+    ops/cardinality_rules.cc
+    ops/cost_model.cc
+    ops/counter_window.cc
+    ops/demands.cc
+    ops/epoch_counts.cc
+    ops/file_records.cc
+    ops/findings.cc
+    ops/findings_buffers.cc
+    ops/findings_caches.cc
+    ops/findings_shapes.cc
+    ops/findings_speed.cc
+    ops/hand_off.cc
+    ops/hand_off_fit.cc
+    ops/inline_probe.cc
+    ops/laws.cc
+    ops/memory_ledger.cc
+    ops/pauses.cc
+    ops/randomness.cc
+    ops/settings.cc
+    ops/visit_ratios.cc)
+set(lp_sources
+    lp/glpk_solver.cc
+    lp/linear_program.cc
+    lp/write_lp.cc)
+set(optimize_sources
+    optimize/best_plan.cc
+    optimize/cache_choices.cc
+    optimize/calls.cc
+    optimize/choices.cc
+    optimize/default_model.cc
+    optimize/ledger.cc
+    optimize/modes.cc
+    optimize/more.cc
+    optimize/neighbours.cc
+    optimize/optimize.cc
+    optimize/paper_model.cc
+    optimize/paper_plan.cc
+    optimize/permission.cc
+    optimize/plan_builder.cc
+    optimize/plan_check.cc
+    optimize/predicted.cc
+    optimize/problem.cc
+    optimize/programme.cc
+    optimize/programme_builder.cc
+    optimize/programme_input.cc
+    optimize/programme_nodes.cc
+    optimize/python_line.cc
+    optimize/rejected.cc
+    optimize/search.cc
+    optimize/settle.cc
+    optimize/shrink.cc)
+set(rewrite_sources
+    rewrite/apply_plan.cc
+    rewrite/body.cc
+    rewrite/edits.cc
+    rewrite/edits_inline.cc
+    rewrite/edits_insert.cc
+    rewrite/edits_move.cc
+    rewrite/edits_options.cc
+    rewrite/edits_parallel.cc
+    rewrite/graph_index.cc
+    rewrite/node_parts.cc
+    rewrite/options_fields.cc
+    rewrite/rewriting.cc
+    rewrite/write.cc)
+set(cluster_sources
+    cluster/fit.cc
+    cluster/iteration_fit.cc
+    cluster/iteration_law.cc
+    cluster/job.cc
+    cluster/knee.cc
+    cluster/linear_fit.cc
+    cluster/linear_laws.cc
+    cluster/minimize.cc
+    cluster/model_file.cc
+    cluster/model_store.cc
+    cluster/noise.cc
+    cluster/norm_log.cc
+    cluster/outcome.cc
+    cluster/overlap_law.cc
+    cluster/plan.cc
+    cluster/pollux_law.cc
+    cluster/prices.cc
+    cluster/robustness.cc
+    cluster/runs.cc
+    cluster/search_state.cc
+    cluster/search_step.cc
+    cluster/statistics.cc
+    cluster/table_file.cc)
+set(report_sources
+    report/analysis_view.cc
+    report/cluster_view.cc
+    report/cluster_view_fit.cc
+    report/cluster_view_next.cc
+    report/cluster_view_noise.cc
+    report/cluster_view_plan.cc
+    report/node_table.cc
+    report/plan_view.cc
+    report/render_csv.cc
+    report/render_dot.cc
+    report/render_json.cc
+    report/render_text.cc
+    report/sections.cc
+    report/show_view.cc
+    report/value_text.cc
+    report/words.cc)

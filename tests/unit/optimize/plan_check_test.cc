@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan_check.h"
+
+#include "base/error.h"
+#include "catch2_any.h"
+#include "small_pipeline.h"
+
+namespace plumber {
+namespace {
+
+// Files, a shuffle, a random map, a batch.
+SmallPipeline training() {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {});
+  p.may_cache(files);
+  const NodeId shuffle = p.add("ShuffleDatasetV3", {files}, {});
+  p.pipeline[shuffle].buffer_size = 100;
+  const NodeId map = p.random(p.map(shuffle, "_augment", {.calls = 1}));
+  p.pipeline[map].function->facts.seeded = {"RandomUniform"};
+  p.analysis.nodes[map].cache = {CacheClass::kContent, false, "it is random", "", false};
+  const NodeId python = p.map(map, "_python", {.calls = 1});
+  p.analysis.nodes[python].cache = {CacheClass::kContent, false, "it is Python", "pyfunc-cache",
+                                    true};
+  p.finish(p.batch(python, 16));
+  return p;
+}
+
+Edit edit_of(EditKind kind, const std::string& node, const std::string& to = "",
+             const EditValue& value = {}) {
+  return {"E1", kind, node, to, value, "", std::nullopt, ""};
+}
+
+std::string verdict(const SmallPipeline& p, const Edit& edit,
+                    std::vector<std::string> permissions = {}) {
+  try {
+    check_plan(p.pipeline, p.analysis, {"", {edit}, {}, std::move(permissions)}, "plan.json");
+  } catch (const Error& error) {
+    return error.where + ": " + error.what();
+  }
+  return "fine";
+}
+
+constexpr std::int64_t kFour = 4;
+
+TEST_CASE("a cache stands only where it keeps the elements") {
+  const SmallPipeline p = training();
+  CHECK(verdict(p, edit_of(EditKind::kInsertCache, "TFRecordDataset/_0")) == "fine");
+  CHECK(verdict(p, edit_of(EditKind::kInsertCache, "MapDataset/_2"), {"pyfunc-cache"}) ==
+        "plan.json: the program's elements would change:\n"
+        "  edit E1 (insert_cache): node 'MapDataset/_2': no cache can stand there: it is random");
+  CHECK(verdict(p, edit_of(EditKind::kInsertCache, "MapDataset/_3")) ==
+        "plan.json: the program's elements would change:\n"
+        "  edit E1 (insert_cache): node 'MapDataset/_3': no cache can stand there: it is Python "
+        "(allowed by the permission pyfunc-cache)");
+  CHECK(verdict(p, edit_of(EditKind::kInsertCache, "MapDataset/_3"), {"pyfunc-cache"}) == "fine");
+}
+
+TEST_CASE("calls beside each other draw other random values") {
+  const SmallPipeline p = training();
+  const Edit convert = edit_of(EditKind::kConvert, "MapDataset/_2", "ParallelMapDatasetV2", kFour);
+  CHECK(verdict(p, convert).find("its random values have a seed") != std::string::npos);
+  CHECK(verdict(p, convert, {"stateful-parallel"}) == "fine");
+  const Edit other = edit_of(EditKind::kConvert, "MapDataset/_3", "ParallelMapDatasetV2", kFour);
+  CHECK(verdict(p, other) == "fine");
+}
+
+TEST_CASE("a shuffle may grow but not shrink") {
+  const SmallPipeline p = training();
+  Edit edit = edit_of(EditKind::kSetBuffer, "ShuffleDatasetV3/_1", "", std::int64_t{99});
+  CHECK(verdict(p, edit).find("it shuffles within 100 elements now") != std::string::npos);
+  CHECK(verdict(p, edit, {"reshuffle"}) == "fine");
+  edit.value = std::int64_t{101};
+  CHECK(verdict(p, edit) == "fine");
+}
+
+TEST_CASE("options that leave the order to chance, and unknown permissions") {
+  const SmallPipeline p = training();
+  Edit edit = edit_of(EditKind::kSetOptions, "", "deterministic", false);
+  CHECK(verdict(p, edit).find("left to chance") != std::string::npos);
+  CHECK(verdict(p, edit, {"nondeterministic"}) == "fine");
+  edit.value = true;
+  CHECK(verdict(p, edit) == "fine");
+  CHECK(verdict(p, edit, {"unfreze"}) == "plan.json: there is no permission 'unfreze'");
+  CHECK(verdict(p, edit_of(EditKind::kInsertCache, "nowhere")) == "fine");  // the rewriter says so
+}
+
+}  // namespace
+}  // namespace plumber
