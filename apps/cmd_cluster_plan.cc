@@ -24,7 +24,7 @@ struct Options {
   std::string model_path, prices_path, trace_path, samples_per_element;
   std::string workers, batch, price, objective = "time", machines, fixed_default, replicates;
   std::string max_cost, max_hours, max_hourly, interruptions, restart;
-  std::string servers, server_price, workers_per_node;
+  std::string servers, server_price, workers_per_node, accumulation;
   bool spot = false;
   OutputOptions output;
 };
@@ -75,6 +75,9 @@ Surroundings surroundings_of(const Options& options) {
   around.parameter_servers = positive_option(options.servers, "--parameter-servers").value_or(0);
   around.parameter_server_usd_per_hour =
       positive_option(options.server_price, "--parameter-server-price").value_or(0);
+  if (!options.accumulation.empty()) {
+    around.most_accumulation = parse_range(options.accumulation, "--accumulation").first;
+  }
   around.workers_per_node = positive_option(options.workers_per_node, "--workers-per-node");
   if (!options.trace_path.empty()) {
     around.input = input_rates(
@@ -200,6 +203,11 @@ void add_prices(CLI::App& command, Options& options) {
   command
       .add_option("--workers-per-node", options.workers_per_node,
                   "Workers on one machine (default: as in the runs, or its accelerators)")
+      ->type_name("N");
+  command
+      .add_option("--accumulation", options.accumulation,
+                  "Allow so many extra passes of gradient accumulation where a worker's batch does "
+                  "not fit its machine")
       ->type_name("N");
   command
       .add_option("--trace", options.trace_path,

@@ -28,7 +28,8 @@ std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one)
           key_value("hours", one.hours),
           key_value("cost_usd", one.cost_usd),
           key_value("usd_per_hour", one.usd_per_hour),
-          key_value("memory_bytes", value_of(one.memory_bytes))};
+          key_value("memory_bytes", value_of(one.memory_bytes)),
+          key_value("accumulation", one.accumulation)};
 }
 
 // Numbers for programs; the last three columns are for people.

@@ -108,7 +108,7 @@ TEST_CASE("A negative slope is reported, not hidden") {
 TEST_CASE("Synchronisation fits better with a batch term, which is off unless asked for") {
   std::vector<TrainingRun> runs;
   for (const TableRow& row : measurements("paper_fig3_breakdown.csv").rows) {
-    if (row.cells.at("model") != "ResNet18") continue;
+    if (row.cell("model")->text != "ResNet18") continue;
     TrainingRun run;
     run.workers = positive_in(row, "K");
     run.global_batch = positive_in(row, "B_probable");
@@ -188,7 +188,7 @@ TEST_CASE("Parameter servers that saturate are recognised") {
   const auto runs_with = [](const std::string& gpu, double servers, const std::string& model) {
     std::vector<TrainingRun> runs;
     for (const TableRow& row : measurements("cmdare_speed.csv").rows) {
-      if (row.cells.at("gpu") != gpu || row.cells.at("model") != model ||
+      if (row.cell("gpu")->text != gpu || row.cell("model")->text != model ||
           positive_in(row, "parameter_servers") != servers) {
         continue;
       }

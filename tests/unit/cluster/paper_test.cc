@@ -21,7 +21,7 @@ Model fitted(const std::string& name, const std::vector<TrainingRun>& runs) {
 // Mean of |predicted / measured - 1| of the training time over the twelve runs that were profiled.
 double mean_error(const std::string& name, const Model& model) {
   double sum = 0, count = 0;
-  const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, {}};
+  const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, 0, {}};
   for (const PaperRun& one : paper_runs(name)) {
     if (!one.run.iteration_s) continue;
     const Configuration at{one.run.workers, one.run.global_batch, 0};

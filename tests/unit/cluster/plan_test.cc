@@ -81,7 +81,7 @@ TEST_CASE("Time and cost of the paper's configurations (Eq. 3 to 5)") {
     model.iterations = {fit};
     model.valid.workers = {16, 16};
     model.valid.global_batch = {one.batch, one.batch};
-    const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, {}};
+    const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, 0, {}};
     const Outcome candidate = *outcome_of(model, around, {16, one.batch, 0}).outcome;
     CHECK(candidate.iterations == Approx(one.epochs * *model.job.samples / one.batch));
     CHECK(candidate.hours == Approx(one.hours).epsilon(2e-5));

@@ -21,7 +21,7 @@ using Iterations = std::map<double, double>;
 Iterations iterations_of(const std::string& model) {
   Iterations all;
   for (const TableRow& row : measurements("pollux_iterations.csv").rows) {
-    if (row.cells.at("model") != model) continue;
+    if (row.cell("model")->text != model) continue;
     all[positive_in(row, "global_batch")] = positive_in(row, "iterations_full_run");
   }
   return all;
@@ -47,7 +47,7 @@ std::vector<TrainingRun> packed_runs(const std::string& model) {
     run.iteration_s = positive_in(row, "step_time_s");
     run.sync_s = positive_in(row, "sync_time_s");
     run.compute_s = *run.iteration_s - *run.sync_s;
-    if (row.cells.at("model") == model && *run.nodes == std::ceil(run.workers / 4)) {
+    if (row.cell("model")->text == model && *run.nodes == std::ceil(run.workers / 4)) {
       runs.push_back(run);
     }
   }
