@@ -20,15 +20,16 @@ constexpr const char* kExamples = R"(Examples:
 
 docs/cluster.md says what the files hold.)";
 
+}  // namespace
+
 double parse_count(const std::string& text, const std::string& where) {
   const double number = parse_positive(text, where);
   if (number != std::floor(number)) {
-    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number");
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number",
+                "write it like 8");
   }
   return number;
 }
-
-}  // namespace
 
 std::pair<double, double> parse_range(const std::string& text, const std::string& where) {
   const std::size_t dots = text.find("..");
@@ -39,7 +40,8 @@ std::pair<double, double> parse_range(const std::string& text, const std::string
   const std::pair<double, double> range{parse_count(text.substr(0, dots), where),
                                         parse_count(text.substr(dots + 2), where)};
   if (range.first > range.second) {
-    throw Error(ErrorKind::kUsage, where, "the range '" + text + "' runs backwards");
+    throw Error(ErrorKind::kUsage, where, "the range '" + text + "' runs backwards",
+                "the smaller end comes first: 8..20");
   }
   return range;
 }

@@ -132,7 +132,7 @@ void JsonMember::refuse_unknown(const std::vector<std::string>& known) const {
 }
 
 TableRow row_of(const JsonMember& object, bool with_places) {
-  auto header = std::make_shared<TableHeader>(TableHeader{object.document->name, {}});
+  auto header = std::make_shared<TableHeader>(TableHeader{object.document->name, {}, 1, {}});
   TableRow row{header, 1, {}};
   if (with_places) row.line = line_and_column(object.where()).first;
   for (const JsonMember& member : object.members()) {

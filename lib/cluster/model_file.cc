@@ -98,6 +98,10 @@ Model parse_cluster_model(std::string_view text, const std::string& name) {
   if (model.iterations.empty()) root.at("machines").refuse("no machine type in it");
   model.valid = valid_of(root.at("valid"));
   model.options = options_of(root.at("options"));
+  if (root.has("interruptions")) {
+    model.interruptions = Interruptions{root.at("interruptions").at("restarts").number(),
+                                        root.at("interruptions").at("machine_hours").positive()};
+  }
   for (const JsonMember& row : root.at("runs").elements()) model.runs.push_back(run_at(row));
   return model;
 }

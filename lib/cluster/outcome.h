@@ -28,6 +28,7 @@ struct Spot {
   bool used = false;
   double interruptions_per_hour = 0;  // of one machine
   double restart_s = 0;
+  bool from_runs = false;  // the interruptions are those that the runs counted
 };
 
 /// Everything around the workers.
@@ -38,7 +39,7 @@ struct Surroundings {
   double parameter_servers = 0;  // 0: not priced, as in the paper
   double parameter_server_usd_per_hour = 0;
   double most_accumulation = 0;  // extra passes allowed where a worker's batch does not fit
-  std::optional<double> workers_per_node;  // nullopt: as in the runs, or the machine's accelerators
+  std::optional<double> workers_per_node;  // nullopt: its accelerators; of --price: as in the runs
 };
 
 enum class Limit { kInput, kCompute, kSynchronization };

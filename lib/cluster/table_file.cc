@@ -79,10 +79,13 @@ std::vector<CsvField> fields_of(const Line& line, const std::string& name) {
   return fields;
 }
 
-std::size_t column_of(TableHeader& header, const std::string& name) {
+std::size_t column_of(TableHeader& header, const std::string& name, std::size_t at) {
   const auto known = std::find(header.columns.begin(), header.columns.end(), name);
   const auto column = static_cast<std::size_t>(known - header.columns.begin());
-  if (known == header.columns.end()) header.columns.push_back(name);
+  if (known == header.columns.end()) {
+    header.columns.push_back(name);
+    header.at.push_back(at);
+  }
   return column;
 }
 
@@ -93,7 +96,7 @@ void check_width(std::size_t columns, const Line& line, const std::string& name)
 }
 
 std::shared_ptr<TableHeader> csv_header(const Line& line, const std::string& name) {
-  auto header = std::make_shared<TableHeader>(TableHeader{name, {}});
+  auto header = std::make_shared<TableHeader>(TableHeader{name, {}, line.number, {}});
   std::set<std::string> seen;
   const std::vector<CsvField> fields = fields_of(line, name);
   check_width(fields.size(), line, name);
@@ -103,6 +106,7 @@ std::shared_ptr<TableHeader> csv_header(const Line& line, const std::string& nam
              "keep one of them");
     }
     header->columns.push_back(field.text);
+    header->at.push_back(field.at);
   }
   return header;
 }
@@ -136,13 +140,14 @@ TableRow json_row(const std::shared_ptr<TableHeader>& header, const Line& line) 
     const auto object =
         parse_json_object(line.text, header->name, "write one object a line, {\"workers\": 8, ...}");
     for (const auto& [key, value] : object.items()) {
-      const std::size_t at = line.text.find('"' + key + '"') + 1;  // 0 for one with escapes
+      const std::size_t found = line.text.find('"' + key + '"');
+      const std::size_t at = found == std::string_view::npos ? 1 : found + 1;  // with escapes
       if (value.is_structured()) {
         refuse(place(header->name, 1, at), "'" + shown(key) + "' is not a plain value",
                "give a number or a text");
       }
       if (value.is_null()) continue;
-      row.cells.push_back({column_of(*header, key), line.number, at,
+      row.cells.push_back({column_of(*header, key, at), line.number, at,
                            value.is_string() ? value.get<std::string>() : value.dump()});
     }
     check_width(header->columns.size(), line, header->name);
@@ -164,6 +169,10 @@ Line next_line(std::string_view& text, std::size_t number) {
 }
 
 }  // namespace
+
+std::string TableHeader::where(std::size_t column) const {
+  return place(name, line, column < at.size() ? std::max<std::size_t>(at[column], 1) : 1);
+}
 
 const TableCell* TableRow::cell(std::string_view column) const {
   for (const TableCell& one : cells) {
@@ -189,7 +198,7 @@ InputTable parse_table(std::string_view text, const std::string& name) {
     if (is_skipped(line.text)) continue;
     if (!header) {
       json = trimmed(line.text)[0] == '{';
-      header = json ? std::make_shared<TableHeader>(TableHeader{name, {}}) : csv_header(line, name);
+      header = json ? std::make_shared<TableHeader>(TableHeader{name, {}, number, {}}) : csv_header(line, name);
       if (!json) continue;
     }
     rows.push_back(json ? json_row(header, line) : csv_row(header, line));
@@ -211,7 +220,7 @@ void require_column(const InputTable& table, const std::string& column) {
     hint += (i ? ", " : "") + shown(known[i]);
   }
   const auto near = nearest_name(column, known);
-  refuse(place(table.header->name, 1, 1), "no column '" + column + "'",
+  refuse(place(table.header->name, table.header->line, 1), "no column '" + column + "'",
          near ? "is it the one called '" + shown(*near) + "'?" : hint);
 }
 
@@ -220,11 +229,12 @@ void refuse_misspelt(const InputTable& table, const std::vector<std::string>& kn
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  for (const std::string& column : columns) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& column = columns[i];
     if (column.size() > kLongestName || has(known, column)) continue;
     const auto near = nearest_name(column, known);
     if (!near || has(columns, *near)) continue;
-    refuse(place(table.header->name, 1, 1), "unknown column '" + column + "'",
+    refuse(table.header->where(i), "unknown column '" + column + "'",
            "did you mean '" + *near + "'? rename the column, or leave it out");
   }
 }

@@ -17,6 +17,10 @@ namespace plumber {
 struct TableHeader {
   std::string name;  // of the table, in errors
   std::vector<std::string> columns;
+  std::size_t line = 1;         // of the header, or of the first object
+  std::vector<std::size_t> at;  // where each column's name begins, from 1
+
+  std::string where(std::size_t column) const;  // "runs.csv:1:9"
 };
 
 struct TableCell {

@@ -117,6 +117,32 @@ Section saturation_section(const Model& model) {
   return {"saturation", "", table};
 }
 
+Section coefficients_table(const Model& model) {
+  Table table;
+  table.columns = {{"", model.iterations.size() > 1 ? "machine" : ""},
+                   {"", "law"},
+                   {"", "coefficient"},
+                   {"", "value"},
+                   {"", "standard error"}};
+  for (const IterationFit& fit : model.iterations) {
+    for (const Coefficient& one : fit.chosen.model->coefficients) {
+      table.rows.push_back({{fit.machine, law_word(fit.chosen.law), one.name, one.value,
+                             value_of(one.standard_error)},
+                            false});
+    }
+  }
+  return {"", "Coefficients of the iteration's time, seconds", table};
+}
+
+Section interruptions_section(const Model& model) {
+  if (!model.interruptions) return json_field("interruptions", {});
+  const Interruptions& seen = *model.interruptions;
+  return {"interruptions", "",
+          Fields{{key_value("per_machine_hour", seen.per_machine_hour()),
+                  key_value("restarts", seen.restarts),
+                  key_value("machine_hours", seen.machine_hours)}}};
+}
+
 Section valid_section(const ValidRange& valid) {
   return {"valid", "",
           Fields{{key_value("workers", pair_value(valid.workers)),
@@ -147,18 +173,20 @@ Section options_section(const IterationOptions& options) {
 }
 
 ReportRow run_row(const Model& model, const TrainingRun& run) {
-  Value fitted_s, fitted_noise, fitted_epochs, error;
+  Value fitted_s, fitted_compute_s, fitted_sync_s, fitted_noise, fitted_epochs, error;
   const IterationFit* fit = iteration_for(model, run.machine);
   if (fit && run.iteration_s) {
-    const double time_s = iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
-    fitted_s = time_s;
-    error = time_s / *run.iteration_s - 1;
+    const IterationTime time = iteration_time(*fit->chosen.model, placement_of(run));
+    fitted_s = time.iteration_s;
+    fitted_compute_s = time.compute_s;
+    fitted_sync_s = time.sync_s;
+    error = time.iteration_s / *run.iteration_s - 1;
   }
   if (model.noise) fitted_noise = noise_at(*model.noise, run.global_batch);
   if (model.epochs) fitted_epochs = epochs_of_run(*model.epochs, model.noise, run);
   return {{run.machine, run.workers, run.global_batch, whole(run.global_batch), value_of(run.nodes),
            value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s),
-           value_of(run.sync_s), value_of(run.noise), fitted_noise, value_of(run.epochs),
+           fitted_compute_s, value_of(run.sync_s), fitted_sync_s, value_of(run.noise), fitted_noise, value_of(run.epochs),
            fitted_epochs, value_of(run.restarts)},
           false};
 }
@@ -174,7 +202,9 @@ Section runs_section(const Model& model) {
                    {"fitted_iteration_s", "fitted", Unit::kSeconds},
                    {"iteration_error", ""},
                    {"compute_s", ""},
+                   {"fitted_compute_s", ""},
                    {"sync_s", ""},
+                   {"fitted_sync_s", ""},
                    {"noise", "noise"},
                    {"fitted_noise", "fitted"},
                    {"epochs", "epochs"},
@@ -183,6 +213,14 @@ Section runs_section(const Model& model) {
   table.shown = 20;
   for (const TrainingRun& run : model.runs) table.rows.push_back(run_row(model, run));
   return {"runs", "Runs, and what the laws say of them", table};
+}
+
+void add_interruptions_sentence(Prose& prose, const Model& model) {
+  if (!model.interruptions) return;
+  prose.sentences.push_back(
+      {"{} interruptions in {} hours of a machine.",
+       {{Unit::kCount, model.interruptions->restarts},
+        {Unit::kCount, model.interruptions->machine_hours}}});
 }
 
 void add_statistics_sentences(Prose& prose, const Model& model) {
@@ -211,6 +249,7 @@ Prose headline(const Model& model) {
                  {Unit::kNone, law_word(law.law)},
                  {Unit::kShare, law.mean_error}}}}};
   add_statistics_sentences(prose, model);
+  add_interruptions_sentence(prose, model);
   const auto& [k_min, k_max] = model.valid.workers;
   const auto& [b_min, b_max] = model.valid.global_batch;
   prose.sentences.push_back({"Valid for {} workers and batches of {}.",
@@ -230,8 +269,10 @@ Report fit_view(const Model& model) {
   report.sections.push_back(epochs_section(model));
   add_iteration(report, model.iterations[0]);
   report.sections.push_back(compared_section(model.iterations[0]));
+  report.sections.push_back(coefficients_table(model));
   report.sections.push_back(machines_section(model));
   report.sections.push_back(saturation_section(model));
+  report.sections.push_back(interruptions_section(model));
   report.sections.push_back(valid_section(model.valid));
   report.sections.push_back(options_section(model.options));
   report.sections.push_back(runs_section(model));

@@ -6,6 +6,7 @@
 
 #include "catch2_any.h"
 #include "cluster/plan.h"
+#include "cluster/search_step.h"
 #include "measurements.h"
 
 using namespace plumber;
@@ -92,6 +93,67 @@ TEST_CASE("Partial search predicts the paper's training times as well as the pap
     CAPTURE(one.model, law_word(partial.iterations[0].chosen.law), partial_error, full_error);
     CHECK(partial_error <= one.partial);
     CHECK(full_error <= one.full);
+  }
+}
+
+namespace {
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
+}
+
+// Over the batches, at one number of workers: what the paper's Figure 11 shows.
+double median_error(const std::string& name, const Model& model, double workers, bool measured) {
+  std::vector<double> errors;
+  for (const PaperRun& one : paper_runs(name)) {
+    if (!one.run.iteration_s || one.run.workers != workers) continue;
+    const double batch = one.run.global_batch;
+    const double iteration_s =
+        measured ? *one.run.iteration_s
+                 : iteration_time(*model.iterations[0].chosen.model, {workers, workers, batch})
+                       .iteration_s;
+    const double epochs = epochs_at(*model.epochs, model.noise, batch);
+    errors.push_back(std::abs(epochs * one.samples / batch * iteration_s / 3600 / one.hours - 1));
+  }
+  return median_of(errors);
+}
+
+}  // namespace
+
+TEST_CASE("Median errors by number of workers, beside the paper's Figure 11") {
+  std::vector<StoredModel> store;
+  for (const std::string& name : kPaperModels) {
+    store.push_back({name, fitted(name, profiled(paper_runs(name))), false});
+    store.back().model.job = {};  // nothing to tell them apart by
+  }
+  struct Known {
+    const char* model;
+    double workers, partial, full, universal;
+  };
+  const Known paper[] = {
+      {"ResNet18", 8, 4.9, 3.1, 19.2},         {"ResNet18", 12, 3.4, 0.9, 15.4},
+      {"ResNet18", 16, 3.0, 1.9, 13.4},        {"ResNet50", 8, 4.6, 2.0, 12.3},
+      {"ResNet50", 12, 2.1, 1.3, 12.6},        {"ResNet50", 16, 3.8, 1.6, 14.4},
+      {"TransformerBase", 8, 1.4, 0.4, 12.7},  {"TransformerBase", 12, 1.4, 0.2, 11.3},
+      {"TransformerBase", 16, 1.9, 1.4, 8.4}};
+  for (const Known& one : paper) {
+    const Model partial = fitted(one.model, partial_search(paper_runs(one.model)));
+    const Model full = fitted(one.model, profiled(paper_runs(one.model)));
+    SearchState state;
+    state.workers = {8, 12, 16};
+    for (const PaperRun& run : paper_runs(one.model)) {
+      if (run.run.workers == 8) state.batches.push_back(run.run.global_batch);
+    }
+    state.job = job_of_earlier_runs(paper_runs(one.model));
+    TrainingRun run = paper_runs(one.model)[0].run;  // one profile: fewest workers, smallest batch
+    run.epochs.reset();
+    state.runs.push_back({run, 20, true});
+    const Model average = model_for(state, store)->model;
+    WARN(one.model << " " << one.workers << " partial "
+                   << 100 * median_error(one.model, partial, one.workers, false) << " full "
+                   << 100 * median_error(one.model, full, one.workers, true) << " average "
+                   << 100 * median_error(one.model, average, one.workers, false));
   }
 }
 
