@@ -139,7 +139,7 @@ void warn_of_epochs(Model& model) {
 void use_saturation(Model& model) {
   for (const Saturation& one : model.saturation) {
     model.warnings.push_back(fmt::format(
-        "saturated: beyond {:.4g} workers of {:.4g} samples the rate stays at about {:.4g} "
+        "saturated: from {:.4g} workers of {:.4g} samples on the rate stays at about {:.4g} "
         "samples/s",
         one.workers, one.per_worker_batch, one.rate_samples_per_s));
     for (IterationFit& fit : model.iterations) {

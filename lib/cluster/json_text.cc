@@ -147,6 +147,9 @@ std::string json_place(std::string_view text, const std::string& name, const Jso
 }
 
 Json parse_json_object(std::string_view text, const std::string& name, const std::string& hint) {
+  if (text.starts_with("\xEF\xBB\xBF")) {  // the parser would skip it
+    refuse(place_in_text(text, name, 0), "no JSON: a byte-order mark", hint);
+  }
   Json json;
   try {
     json = Json::parse(text);

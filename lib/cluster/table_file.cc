@@ -268,14 +268,18 @@ double positive_in(const TableRow& row, const std::string& column) {
   if (!number) refuse(row.where(), "column '" + column + "' is empty", "every row needs it");
   if (*number <= 0) {
     refuse(row.where(column), fmt::format("column '{}': {} is not above 0", column, *number),
-           "leave the field empty where it is not known");
+           "every row needs a number above 0 there");
   }
   return *number;
 }
 
 std::optional<double> optional_positive_in(const TableRow& row, const std::string& column) {
-  if (!row.cell(column)) return std::nullopt;
-  return positive_in(row, column);
+  const auto number = number_in(row, column);
+  if (number && *number <= 0) {
+    refuse(row.where(column), fmt::format("column '{}': {} is not above 0", column, *number),
+           "leave the field empty where it is not known");
+  }
+  return number;
 }
 
 }  // namespace plumber

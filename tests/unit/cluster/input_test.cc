@@ -32,8 +32,7 @@ std::string of_job(const std::string& text) {
   return refusal([&] { parse_job(text, "job.json"); });
 }
 
-const std::string kNotEmpty =
-    "hint: leave the field empty where it is not known";
+const std::string kNeeded = "hint: every row needs a number above 0 there";
 
 }  // namespace
 
@@ -66,7 +65,10 @@ TEST_CASE("What is wrong with a table has its place, its cause and a way out") {
         "plumber: error: runs.csv:2:3: a quoted field does not end in its line\n"
         "hint: close the quotes; a quote within a field is doubled");
   CHECK(of_table("workers,global_batch\n0,384\n") ==
-        "plumber: error: runs.csv:2:1: column 'workers': 0 is not above 0\n" + kNotEmpty);
+        "plumber: error: runs.csv:2:1: column 'workers': 0 is not above 0\n" + kNeeded);
+  CHECK(of_table("workers,global_batch,noise\n8,384,0\n") ==
+        "plumber: error: runs.csv:2:7: column 'noise': 0 is not above 0\n"
+        "hint: leave the field empty where it is not known");
   CHECK(of_table("workers,global_batch\n8,nan\n") ==
         "plumber: error: runs.csv:2:3: column 'global_batch': 'nan' is not a number\n"
         "hint: write it like 0.25 or 1e-3, or leave the field empty");
@@ -127,7 +129,7 @@ TEST_CASE("A state's runs are refused at their place") {
     {"workers": 8,
      "global_batch": )";
   CHECK(of_state(head + "-1}]}") ==
-        "plumber: error: state.json:4:22: column 'global_batch': -1 is not above 0\n" + kNotEmpty);
+        "plumber: error: state.json:4:22: column 'global_batch': -1 is not above 0\n" + kNeeded);
   CHECK(of_state(head + "384, \"noize\": 1}]}") ==
         "plumber: error: state.json:4:36: unknown member 'noize'\nhint: did you mean 'noise'?");
   CHECK(of_state(R"({"workers": [8, 0], "batches": [384], "usd_per_hour": 1})") ==
@@ -148,7 +150,7 @@ TEST_CASE("A model whose runs make no sense is refused, not divided by zero") {
     "options": {"model": "auto", "batch_term": false, "total_only": false},
     "runs": [{"workers": )";
   CHECK(refusal([&] { parse_cluster_model(model + R"(0, "global_batch": 8}]})", "m.json"); }) ==
-        "plumber: error: m.json:5:26: column 'workers': 0 is not above 0\n" + kNotEmpty);
+        "plumber: error: m.json:5:26: column 'workers': 0 is not above 0\n" + kNeeded);
   CHECK(refusal([&] {
           parse_cluster_model(model + R"(1, "global_batch": 8, "machine": ""}]})", "m.json");
         }).empty());
