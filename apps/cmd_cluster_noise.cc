@@ -39,8 +39,8 @@ ExitCode run_noise(const Options& options, const Globals& globals) {
   if (!options.workers.empty()) workers = parse_positive(options.workers, "--workers");
   std::vector<LogText> logs;
   for (const std::string& path : options.paths) logs.push_back({path, read_file(path)});
-  const NoiseResult result = located_in(
-      options.paths[0], [&] { return noise_series(read_norms(logs, workers), how); });
+  const NoiseResult result =
+      located_in(options.paths[0], [&] { return noise_series(read_norms(logs, workers), how); });
   warn(globals, result.warnings);
   write_document(options.output.path,
                  render(noise_view(result), format, style_of(globals, options.output.path)));

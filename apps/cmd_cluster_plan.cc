@@ -30,7 +30,8 @@ struct Options {
   OutputOptions output;
 };
 
-[[noreturn]] void refuse_usage(const std::string& where, const std::string& message, const std::string& hint) {
+[[noreturn]] void refuse_usage(const std::string& where, const std::string& message,
+                               const std::string& hint) {
   throw Error(ErrorKind::kUsage, where, message, hint);
 }
 
@@ -175,9 +176,8 @@ PlanRequest request_of(const Options& options, const Model& model) {
 ExitCode run_plan(const Options& options, const Globals& globals) {
   const Format format = format_of(options.output, kFormats);
   const Model model = parse_cluster_model(read_file(options.model_path), options.model_path);
-  const ClusterPlan plan = located_in(options.model_path, [&] {
-    return make_cluster_plan(model, request_of(options, model));
-  });
+  const ClusterPlan plan = located_in(
+      options.model_path, [&] { return make_cluster_plan(model, request_of(options, model)); });
   warn(globals, plan.warnings);
   write_document(options.output.path,
                  render(cluster_plan_view(plan), format, style_of(globals, options.output.path)));

@@ -34,8 +34,8 @@ std::vector<CurvePoint> curves_of(const Model& model) {
   for (const IterationFit& fit : model.iterations) {
     for (const double workers : workers_of(model)) {
       for (const double batch : batches) {
-        CurvePoint point{fit.machine, {workers, std::ceil(workers / together - 1e-9), batch, 0},
-                         {}, {}, {}};
+        CurvePoint point{
+            fit.machine, {workers, std::ceil(workers / together - 1e-9), batch, 0}, {}, {}, {}};
         if (model.noise) point.noise = noise_at(*model.noise, batch);
         if (model.epochs) point.epochs = epochs_at(*model.epochs, model.noise, batch);
         point.time = iteration_time(*fit.chosen.model, point.at);

@@ -15,8 +15,8 @@ using Kind = std::tuple<std::string, double, double, double, int>;
 
 Kind kind_of(const TrainingRun& run) {
   int filled = 0;
-  for (const auto* column : {&run.iteration_s, &run.compute_s, &run.noise, &run.epochs,
-                             &run.restarts}) {
+  for (const auto* column :
+       {&run.iteration_s, &run.compute_s, &run.noise, &run.epochs, &run.restarts}) {
     filled = 2 * filled + (column->has_value() ? 1 : 0);
   }
   return {run.machine, run.workers, run.nodes.value_or(run.workers), run.global_batch, filled};

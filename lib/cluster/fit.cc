@@ -195,9 +195,9 @@ Model fit_model(const std::vector<TrainingRun>& all_runs, const Job& job,
   model.runs = enough_of(all_runs);
   const std::vector<TrainingRun>& runs = model.runs;
   if (runs.size() < all_runs.size()) {
-    model.warnings.push_back(fmt::format(
-        "{} of {} runs are used, evenly chosen from each configuration", runs.size(),
-        all_runs.size()));
+    model.warnings.push_back(
+        fmt::format("{} of {} runs are used, evenly chosen from each configuration", runs.size(),
+                    all_runs.size()));
   }
   model.options = options;
   model.valid = valid_range(runs);

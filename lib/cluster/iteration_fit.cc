@@ -165,8 +165,8 @@ IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const Iteration
     distinct.insert({run.workers, run.global_batch});
   }
   if (timed.empty()) {
-    throw Error(ErrorKind::kInput, runs.empty() ? "" : runs[0].where, "no run has an iteration time",
-                "give iteration_s, or compute_s and sync_s");
+    throw Error(ErrorKind::kInput, runs.empty() ? "" : runs[0].where,
+                "no run has an iteration time", "give iteration_s, or compute_s and sync_s");
   }
   for (const IterationLaw law : kInOrder) {
     if (options.law && law != *options.law) continue;

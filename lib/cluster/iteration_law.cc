@@ -24,8 +24,7 @@ double overlapped(double compute_s, double network_s, double g) {
 }
 
 // `compute_s` of each pass; the last one overlaps with the network.
-IterationTime overlapped_passes(double compute_s, double network_s, double g,
-                                const Placement& at) {
+IterationTime overlapped_passes(double compute_s, double network_s, double g, const Placement& at) {
   const double last_s = overlapped(compute_s, network_s, g);
   return time_of((at.accumulation + 1) * compute_s, at.accumulation * compute_s + last_s);
 }

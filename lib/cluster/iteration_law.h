@@ -13,8 +13,8 @@
 //
 // With a extra passes of gradient accumulation a worker's batch is computed in a + 1 parts of
 // b / (a + 1) samples, each of which pays the constant of compute again, and the gradients are
-// exchanged once, behind the last. Where only the whole was measured (d0, t0) all of the constant is
-// taken for compute: no less than it will be.
+// exchanged once, behind the last. Where only the whole was measured (d0, t0) all of the constant
+// is taken for compute: no less than it will be.
 #pragma once
 
 #include <optional>

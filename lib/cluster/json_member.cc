@@ -38,9 +38,7 @@ void JsonMember::refuse(const std::string& message, const std::string& hint) con
   throw Error(ErrorKind::kInput, where(), path.empty() ? message : dotted() + ": " + message, hint);
 }
 
-std::string JsonMember::where() const {
-  return json_place(document->text, document->name, path);
-}
+std::string JsonMember::where() const { return json_place(document->text, document->name, path); }
 
 std::string JsonMember::dotted() const {
   std::string text;

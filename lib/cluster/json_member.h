@@ -2,8 +2,8 @@
 // Reading JSON documents member by member: each knows where it stands, so that whatever is wrong
 // with it is refused with file, line and column.
 //
-//   const JsonDocument document = parse_document(text, "model.json", "plumber cluster fit writes it");
-//   const double e_star = document.root().at("epochs").at("e_star").number();
+//   const JsonDocument document = parse_document(text, "model.json", "plumber cluster fit writes
+//   it"); const double e_star = document.root().at("epochs").at("e_star").number();
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ struct JsonMember {
 
   [[noreturn]] void refuse(const std::string& message) const;  // with the document's hint
   [[noreturn]] void refuse(const std::string& message, const std::string& hint) const;
-  std::string where() const;  // "model.json:3:12"
+  std::string where() const;   // "model.json:3:12"
   std::string dotted() const;  // "runs[3].noise", as messages name it
 
   bool has(const std::string& key) const;  // and it is not null

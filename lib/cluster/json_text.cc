@@ -101,8 +101,7 @@ class Scanner {
     bool on_path = depth == 0;
     if (depth > 0 && depth <= path_.size() && levels_.back().on_path) {
       const Level& level = levels_.back();
-      on_path =
-          path_[depth - 1] == (level.is_array ? std::to_string(level.index) : level.key);
+      on_path = path_[depth - 1] == (level.is_array ? std::to_string(level.index) : level.key);
     }
     if (!on_path) return false;
     found_ = at_;

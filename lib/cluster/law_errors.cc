@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard errors of the coefficients of overlap and pollux, which are not linear in them. Residuals
-// are those that the fits make small: logarithms of the iteration's time and, where it was measured,
-// of compute. A coefficient at the border of what it may be has none: it did not follow the points.
+// Standard errors of the coefficients of overlap and pollux, which are not linear in them.
+// Residuals are those that the fits make small: logarithms of the iteration's time and, where it
+// was measured, of compute. A coefficient at the border of what it may be has none: it did not
+// follow the points.
 #include <algorithm>
 #include <cmath>
 

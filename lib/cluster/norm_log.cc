@@ -28,8 +28,8 @@ struct StepNorms {
 
 using StepsByNumber = std::map<double, StepNorms>;
 
-const std::vector<std::string> kColumns{"step",  "workers",      "mean_local_sqr_norm",
-                                        "noise", "global_batch", "aggregate_sqr_norm",
+const std::vector<std::string> kColumns{"step",         "workers",      "mean_local_sqr_norm",
+                                        "noise",        "global_batch", "aggregate_sqr_norm",
                                         "learning_rate"};
 
 [[noreturn]] void refuse(const std::string& where, const std::string& message,
@@ -115,8 +115,7 @@ NormStep step_of(double number, const StepNorms& norms, std::optional<double> wo
   step.workers = workers.value_or(norms.local_count);
   if (norms.summed) {
     if (!workers) {
-      refuse(norms.where, "the log sums over workers without saying how many",
-             "give --workers K");
+      refuse(norms.where, "the log sums over workers without saying how many", "give --workers K");
     }
     step.mean_local_sqr_norm = *norms.summed / *workers;
   } else {

@@ -34,8 +34,8 @@ std::optional<double> input_time_s(const Surroundings& around, const Outcome& ou
 }
 
 void add_iteration(const IterationModel& law, const Surroundings& around, Outcome& outcome) {
-  outcome.time = iteration_time(law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch,
-                                      outcome.accumulation});
+  outcome.time = iteration_time(
+      law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch, outcome.accumulation});
   outcome.input_s = input_time_s(around, outcome);
   outcome.iteration_s = std::max(outcome.time.iteration_s, outcome.input_s.value_or(0));
   outcome.limit =
@@ -63,10 +63,10 @@ std::string no_price(const MachineType& machine, const Surroundings& around,
   if (around.spot.used && !machine.usd_per_hour_spot) return "no spot price";
   if (outcome.memory_bytes) {
     const double together = std::min(machine.workers, outcome.at.workers);
-    return fmt::format("{} {}, more than the machine has",
-                       together > 1 ? fmt::format("{:.6g} workers need", together)
-                                    : "a worker needs",
-                       format_bytes(*outcome.memory_bytes * together));
+    return fmt::format(
+        "{} {}, more than the machine has",
+        together > 1 ? fmt::format("{:.6g} workers need", together) : "a worker needs",
+        format_bytes(*outcome.memory_bytes * together));
   }
   return machine.custom ? "priced by memory, and the job does not say what a sample needs"
                         : "no price";
@@ -138,7 +138,8 @@ OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
   add_iteration(*fit->chosen.model, around, outcome);
   if (!(outcome.iteration_s > 0)) return {std::nullopt, "the iteration's law gives no time there"};
   add_cost(around, *price, outcome);
-  if (!std::isfinite(outcome.cost_usd) || !std::isfinite(outcome.hours)) return {std::nullopt, "takes for ever"};
+  if (!std::isfinite(outcome.cost_usd) || !std::isfinite(outcome.hours))
+    return {std::nullopt, "takes for ever"};
   return {outcome, ""};
 }
 

@@ -13,15 +13,14 @@ namespace {
 
 constexpr double kGib = 1024. * 1024 * 1024;
 constexpr double kFirstMinute_s = 60;
-const std::vector<std::string> kColumns{
-    "name",         "vcpus",
-    "memory_gib",   "accelerators",
-    "accelerator",  "usd_per_hour",
-    "region",       "usd_per_hour_spot",
-    "as_of",        "usd_per_vcpu_hour",
-    "gib_step",     "usd_per_gib_hour",
-    "vcpu_step",    "min_gib_per_vcpu",
-    "max_vcpus",    "max_gib_per_vcpu"};
+const std::vector<std::string> kColumns{"name",        "vcpus",
+                                        "memory_gib",  "accelerators",
+                                        "accelerator", "usd_per_hour",
+                                        "region",      "usd_per_hour_spot",
+                                        "as_of",       "usd_per_vcpu_hour",
+                                        "gib_step",    "usd_per_gib_hour",
+                                        "vcpu_step",   "min_gib_per_vcpu",
+                                        "max_vcpus",   "max_gib_per_vcpu"};
 
 std::optional<CustomPrice> custom_price(const TableRow& row) {
   const auto vcpu = optional_positive_in(row, "usd_per_vcpu_hour");

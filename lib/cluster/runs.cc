@@ -12,10 +12,20 @@ namespace {
 
 constexpr double kRounding = 0.01;
 constexpr double kSmallest = 1e-9, kLargest = 1e12;
-const std::vector<std::string> kColumns{
-    "workers", "global_batch", "nodes",    "iteration_s",         "compute_s",         "sync_s",
-    "noise",   "epochs",       "restarts", "mean_local_sqr_norm", "aggregate_sqr_norm", "machine",
-    "iterations", "noise_stable"};
+const std::vector<std::string> kColumns{"workers",
+                                        "global_batch",
+                                        "nodes",
+                                        "iteration_s",
+                                        "compute_s",
+                                        "sync_s",
+                                        "noise",
+                                        "epochs",
+                                        "restarts",
+                                        "mean_local_sqr_norm",
+                                        "aggregate_sqr_norm",
+                                        "machine",
+                                        "iterations",
+                                        "noise_stable"};
 
 [[noreturn]] void refuse(const std::string& where, const std::string& message,
                          const std::string& hint) {

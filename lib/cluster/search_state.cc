@@ -33,13 +33,21 @@ const std::vector<std::string> kMembers{"schema_version",
                                         "settle_iterations",
                                         "max_cost_usd",
                                         "max_usd_per_hour"};
-const std::vector<std::string> kRunMembers{
-    "workers",  "global_batch",        "nodes",              "iteration_s",
-    "sync_s",   "compute_s",           "noise",              "epochs",
-    "restarts", "mean_local_sqr_norm", "aggregate_sqr_norm", "machine",
-    "iterations", "noise_stable"};
+const std::vector<std::string> kRunMembers{"workers",
+                                           "global_batch",
+                                           "nodes",
+                                           "iteration_s",
+                                           "sync_s",
+                                           "compute_s",
+                                           "noise",
+                                           "epochs",
+                                           "restarts",
+                                           "mean_local_sqr_norm",
+                                           "aggregate_sqr_norm",
+                                           "machine",
+                                           "iterations",
+                                           "noise_stable"};
 constexpr double kMost = 1e12;
-
 
 constexpr const char* kWhatAStateIs = "docs/cluster.md shows the state of a search";
 
@@ -92,8 +100,8 @@ void take_policy(SearchState& state, const JsonMember& root) {
   state.policy = *known;
   const auto kind = objective_of(objective);
   if (!kind) {
-    root.at("objective").refuse("unknown objective '" + objective + "'",
-                                "objectives: time, cost, knee, cost-time");
+    root.at("objective")
+        .refuse("unknown objective '" + objective + "'", "objectives: time, cost, knee, cost-time");
   }
   state.objective = *kind;
 }

@@ -33,11 +33,11 @@ struct SearchStep {
 
 struct SearchOutcome {
   bool done = false;
-  std::optional<SearchStep> next;  // unless done
-  std::string why;                 // of the step, or of the end
+  std::optional<SearchStep> next;    // unless done
+  std::string why;                   // of the step, or of the end
   std::vector<SearchStep> explored;  // the state's runs, with what each took
-  std::optional<Outcome> best;     // the choice as far as is known
-  double spent_usd = 0;            // on exploring
+  std::optional<Outcome> best;       // the choice as far as is known
+  double spent_usd = 0;              // on exploring
   double spent_hours = 0;
   std::string model_source;  // "runs", "store: NAME", "average of 3 stored models"
   std::vector<std::string> warnings;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kNamesInHint = 20;
 constexpr std::size_t kMostColumns = 1000;
-constexpr std::size_t kMostShown = 40;  // characters of what somebody wrote
+constexpr std::size_t kMostShown = 40;    // characters of what somebody wrote
 constexpr std::size_t kLongestName = 64;  // longer ones are no misspelling of ours
 
 [[noreturn]] void refuse(const std::string& where, const std::string& message,
@@ -91,7 +91,8 @@ std::size_t column_of(TableHeader& header, const std::string& name, std::size_t 
 
 void check_width(std::size_t columns, const Line& line, const std::string& name) {
   if (columns <= kMostColumns) return;
-  refuse(place(name, line.number, 1), fmt::format("{} columns, more than {}", columns, kMostColumns),
+  refuse(place(name, line.number, 1),
+         fmt::format("{} columns, more than {}", columns, kMostColumns),
          "a table of runs has a dozen");
 }
 
@@ -102,8 +103,8 @@ std::shared_ptr<TableHeader> csv_header(const Line& line, const std::string& nam
   check_width(fields.size(), line, name);
   for (const CsvField& field : fields) {
     if (!field.text.empty() && !seen.insert(field.text).second) {
-      refuse(place(name, line.number, field.at), "column '" + shown(field.text) + "' is there twice",
-             "keep one of them");
+      refuse(place(name, line.number, field.at),
+             "column '" + shown(field.text) + "' is there twice", "keep one of them");
     }
     header->columns.push_back(field.text);
     header->at.push_back(field.at);
@@ -122,7 +123,8 @@ TableRow csv_row(const std::shared_ptr<TableHeader>& header, const Line& line) {
   }
   TableRow row{header, line.number, {}};
   for (std::size_t i = 0; i < columns; ++i) {
-    if (!fields[i].text.empty()) row.cells.push_back({i, line.number, fields[i].at, std::move(fields[i].text)});
+    if (!fields[i].text.empty())
+      row.cells.push_back({i, line.number, fields[i].at, std::move(fields[i].text)});
   }
   return row;
 }
@@ -137,8 +139,8 @@ std::string in_file(const std::string& where, const std::string& name, std::size
 TableRow json_row(const std::shared_ptr<TableHeader>& header, const Line& line) {
   TableRow row{header, line.number, {}};
   try {
-    const auto object =
-        parse_json_object(line.text, header->name, "write one object a line, {\"workers\": 8, ...}");
+    const auto object = parse_json_object(line.text, header->name,
+                                          "write one object a line, {\"workers\": 8, ...}");
     for (const auto& [key, value] : object.items()) {
       const std::size_t found = line.text.find('"' + key + '"');
       const std::size_t at = found == std::string_view::npos ? 1 : found + 1;  // with escapes
@@ -198,7 +200,8 @@ InputTable parse_table(std::string_view text, const std::string& name) {
     if (is_skipped(line.text)) continue;
     if (!header) {
       json = trimmed(line.text)[0] == '{';
-      header = json ? std::make_shared<TableHeader>(TableHeader{name, {}, number, {}}) : csv_header(line, name);
+      header = json ? std::make_shared<TableHeader>(TableHeader{name, {}, number, {}})
+                    : csv_header(line, name);
       if (!json) continue;
     }
     rows.push_back(json ? json_row(header, line) : csv_row(header, line));
@@ -252,7 +255,8 @@ std::optional<double> number_in(const TableRow& row, const std::string& column) 
   if (!cell) return std::nullopt;
   const auto number = number_of(cell->text);
   if (!number) {
-    refuse(row.where(column), fmt::format("column '{}': '{}' is not a number", column, shown(cell->text)),
+    refuse(row.where(column),
+           fmt::format("column '{}': '{}' is not a number", column, shown(cell->text)),
            "write it like 0.25 or 1e-3, or leave the field empty");
   }
   return number;

@@ -54,8 +54,8 @@ InputTable read_table(const std::string& path);
 /// Error(kInput) unless the table has the column; names the nearest one that it has.
 void require_column(const InputTable& table, const std::string& column);
 
-/// Error(kInput) for a column that is nearly one of `known` which the table lacks: a misspelt column
-/// that need not be there would be passed over in silence. Other columns are the user's own.
+/// Error(kInput) for a column that is nearly one of `known` which the table lacks: a misspelt
+/// column that need not be there would be passed over in silence. Other columns are the user's own.
 void refuse_misspelt(const InputTable& table, const std::vector<std::string>& known);
 
 /// The cell, if it is there; Error(kInput) when it is no finite number.

@@ -10,10 +10,10 @@ Report curves_view(const std::vector<CurvePoint>& curves) {
     table.columns.push_back({key, ""});
   }
   for (const CurvePoint& one : curves) {
-    table.rows.push_back({{one.machine, one.at.workers, one.at.nodes, one.at.global_batch,
-                           value_of(one.noise), value_of(one.epochs), one.time.compute_s,
-                           one.time.sync_s, one.time.iteration_s},
-                          false});
+    table.rows.push_back(
+        {{one.machine, one.at.workers, one.at.nodes, one.at.global_batch, value_of(one.noise),
+          value_of(one.epochs), one.time.compute_s, one.time.sync_s, one.time.iteration_s},
+         false});
   }
   Report report;
   report.sections.push_back({"curves", "", table});

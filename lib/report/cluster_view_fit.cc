@@ -185,9 +185,9 @@ ReportRow run_row(const Model& model, const TrainingRun& run) {
   if (model.noise) fitted_noise = noise_at(*model.noise, run.global_batch);
   if (model.epochs) fitted_epochs = epochs_of_run(*model.epochs, model.noise, run);
   return {{run.machine, run.workers, run.global_batch, whole(run.global_batch), value_of(run.nodes),
-           value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s),
-           fitted_compute_s, value_of(run.sync_s), fitted_sync_s, value_of(run.noise), fitted_noise, value_of(run.epochs),
-           fitted_epochs, value_of(run.restarts)},
+           value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s), fitted_compute_s,
+           value_of(run.sync_s), fitted_sync_s, value_of(run.noise), fitted_noise,
+           value_of(run.epochs), fitted_epochs, value_of(run.restarts)},
           false};
 }
 
@@ -217,10 +217,9 @@ Section runs_section(const Model& model) {
 
 void add_interruptions_sentence(Prose& prose, const Model& model) {
   if (!model.interruptions) return;
-  prose.sentences.push_back(
-      {"{} interruptions in {} hours of a machine.",
-       {{Unit::kCount, model.interruptions->restarts},
-        {Unit::kCount, model.interruptions->machine_hours}}});
+  prose.sentences.push_back({"{} interruptions in {} hours of a machine.",
+                             {{Unit::kCount, model.interruptions->restarts},
+                              {Unit::kCount, model.interruptions->machine_hours}}});
 }
 
 void add_statistics_sentences(Prose& prose, const Model& model) {

@@ -130,9 +130,10 @@ Prose headline(const ClusterPlan& plan) {
                  {Unit::kSeconds, choice.iteration_s},
                  {Unit::kNone, limit_word(choice.limit)}}}}};
   if (choice.accumulation > 0) {
-    prose.sentences.push_back({"A worker's batch does not fit: it takes {} passes, whose gradients "
-                               "are added up.",
-                               {{Unit::kNone, fmt::format("{}", choice.accumulation + 1)}}});
+    prose.sentences.push_back(
+        {"A worker's batch does not fit: it takes {} passes, whose gradients "
+         "are added up.",
+         {{Unit::kNone, fmt::format("{}", choice.accumulation + 1)}}});
   }
   add_knee_sentence(prose, plan);
   add_robustness_sentence(prose, plan);

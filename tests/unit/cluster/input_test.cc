@@ -85,10 +85,10 @@ TEST_CASE("What is wrong with a table has its place, its cause and a way out") {
 }
 
 TEST_CASE("JSON lines are tables too") {
-  const InputTable table =
-      parse_table("{\"workers\": 8, \"global_batch\": 384}\n"
-                  "{\"global_batch\": 512, \"workers\": 12, \"noise\": null}\n",
-                  "runs.jsonl");
+  const InputTable table = parse_table(
+      "{\"workers\": 8, \"global_batch\": 384}\n"
+      "{\"global_batch\": 512, \"workers\": 12, \"noise\": null}\n",
+      "runs.jsonl");
   CHECK(table.rows.size() == 2);
   CHECK(*number_in(table.rows[1], "workers") == 12);
   CHECK(of_table("{\"workers\": 8, \"global_batch\": \"many\"}\n") ==
@@ -119,7 +119,8 @@ TEST_CASE("What is wrong with a JSON document has its place") {
         "plumber: error: job.json:1:26: e_star: it needs theta too\n"
         "hint: epochs = e_star + theta * noise");
   CHECK(of_job("{\"samples\": 5,}").find("plumber: error: job.json:1:15: no JSON: ") == 0);
-  const std::string deep = "{\"note\": " + std::string(1000000, '[') + std::string(1000000, ']') + "}";
+  const std::string deep =
+      "{\"note\": " + std::string(1000000, '[') + std::string(1000000, ']') + "}";
   CHECK(of_job(deep).find("job.json:1:41: nested deeper than 32 levels") != std::string::npos);
 }
 

@@ -117,7 +117,8 @@ TEST_CASE("Machines priced by what they hold") {
 TEST_CASE("Illegal shapes are refused at their place") {
   const auto refusal = [](const std::string& vcpus) -> std::string {
     try {
-      read_prices(parse_table("name,vcpus,usd_per_vcpu_hour\nodd," + vcpus + ",0.02\n", "prices.csv"));
+      read_prices(
+          parse_table("name,vcpus,usd_per_vcpu_hour\nodd," + vcpus + ",0.02\n", "prices.csv"));
     } catch (const Error& error) {
       return format(error);
     }

@@ -189,5 +189,6 @@ TEST_CASE("A state grows by whole runs, and a run that makes no sense is not wri
   CHECK_THROWS_WITH(parse_search_state(R"({"worker":[8]})", "state.json"),
                     "unknown member 'worker'");
   CHECK_THROWS_WITH(with_run(text, "state.json", "worker=8"), "unknown member 'worker'");
-  CHECK_THROWS_WITH(with_run(text, "state.json", "workers=8,workers=9"), "'workers' is there twice");
+  CHECK_THROWS_WITH(with_run(text, "state.json", "workers=8,workers=9"),
+                    "'workers' is there twice");
 }
