@@ -226,7 +226,7 @@ void add_prices(CLI::App& command, Options& options) {
   command.add_flag("--spot", options.spot, "Pay spot prices");
   command
       .add_option("--interruptions-per-hour", options.interruptions,
-                  "How often a spot machine is taken away")
+                  "How often a spot machine is taken away (default: as the runs counted it)")
       ->type_name("N");
   command.add_option("--restart", options.restart, "What an interruption costs, such as 3min")
       ->type_name("TIME");
@@ -238,7 +238,7 @@ void add_prices(CLI::App& command, Options& options) {
       ->type_name("USD");
   command
       .add_option("--workers-per-node", options.workers_per_node,
-                  "Workers on one machine (default: as in the runs, or its accelerators)")
+                  "Workers on one machine (default: its accelerators; with --price as in the runs)")
       ->type_name("N");
   command
       .add_option("--accumulation", options.accumulation,
