@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,11 +24,15 @@ docs/cluster.md says what the files hold.)";
 
 }  // namespace
 
-double parse_count(const std::string& text, const std::string& where) {
+double parse_count(const std::string& text, const std::string& where, double most) {
   const double number = parse_positive(text, where);
   if (number != std::floor(number)) {
     throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number",
                 "write it like 8");
+  }
+  if (number > most) {
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is too large",
+                fmt::format("at most {:.0f}", most));
   }
   return number;
 }

@@ -26,8 +26,8 @@ auto located_in(const std::string& path, const Answer& answer) {
   }
 }
 
-/// A whole number above 0.
-double parse_count(const std::string& text, const std::string& where);
+/// A whole number from 1 to `most`.
+double parse_count(const std::string& text, const std::string& where, double most = 1e12);
 
 /// "8..20" as [8, 20]; Error(kUsage) when it is not a range of numbers above 0.
 std::pair<double, double> parse_range(const std::string& text, const std::string& where);

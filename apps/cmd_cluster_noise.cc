@@ -12,6 +12,8 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
+constexpr double kLongestWindow = 10000;
+
 struct Options {
   std::vector<std::string> paths;
   OutputOptions output;
@@ -25,7 +27,7 @@ NoiseOptions noise_options(const Options& options) {
     throw Error(ErrorKind::kUsage, "--alpha", "more than 1 smooths nothing", "0.05 is usual");
   }
   if (!options.window.empty()) {
-    how.window = static_cast<std::size_t>(parse_count(options.window, "--window"));
+    how.window = static_cast<std::size_t>(parse_count(options.window, "--window", kLongestWindow));
   }
   if (!options.span.empty()) how.span_steps = parse_positive(options.span, "--span");
   if (!options.tolerance.empty()) how.tolerance = parse_positive(options.tolerance, "--tolerance");

@@ -18,7 +18,8 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
-constexpr int kMostReplicates = 10000;
+constexpr double kMostReplicates = 10000;
+constexpr double kMostPasses = 1000;
 constexpr double kMostWorkers = 100000;  // that are tried one by one
 
 struct Options {
@@ -102,9 +103,11 @@ Surroundings surroundings_of(const Options& options, const Model& model) {
   around.spot = spot_of(options, model);
   add_servers(options, around);
   if (!options.accumulation.empty()) {
-    around.most_accumulation = parse_count(options.accumulation, "--accumulation");
+    around.most_accumulation = parse_count(options.accumulation, "--accumulation", kMostPasses);
   }
-  around.workers_per_node = positive_option(options.workers_per_node, "--workers-per-node");
+  if (!options.workers_per_node.empty()) {
+    around.workers_per_node = parse_count(options.workers_per_node, "--workers-per-node");
+  }
   if (!options.trace_path.empty()) {
     around.input = input_rates(
         options.trace_path, positive_option(options.samples_per_element, "--samples-per-element"),
@@ -136,16 +139,6 @@ std::vector<double> workers_of(const Options& options, const Model& model) {
   return workers;
 }
 
-int replicates_of(const std::string& text) {
-  if (text == "0") return 0;
-  const double count = parse_count(text, "--replicates");
-  if (count > kMostReplicates) {
-    refuse_usage("--replicates", "more than " + std::to_string(kMostReplicates),
-                 "200 tell a share to some 3 %");
-  }
-  return static_cast<int>(count);
-}
-
 PlanRequest request_of(const Options& options, const Model& model) {
   PlanRequest request;
   request.workers = workers_of(options, model);
@@ -168,7 +161,12 @@ PlanRequest request_of(const Options& options, const Model& model) {
     request.fixed_default = Configuration{parse_positive(words[0], "--default"),
                                           parse_positive(words[1], "--default"), 0};
   }
-  if (!options.replicates.empty()) request.replicates = replicates_of(options.replicates);
+  if (options.replicates == "0") {
+    request.replicates = 0;
+  } else if (!options.replicates.empty()) {
+    const double count = parse_count(options.replicates, "--replicates", kMostReplicates);
+    request.replicates = static_cast<int>(count);
+  }
   request.around = surroundings_of(options, model);
   return request;
 }
