@@ -30,6 +30,9 @@ Report search_view(const SearchOutcome& result);
 
 // Parts of the views.
 
+/// The sections of a fit that tell the laws of the iteration's time, with their comparison.
+void add_iteration_laws(Report& report, const Model& model);
+
 /// A field that is not null, for JSON alone.
 Field key_value(const std::string& key, Value value);
 

@@ -40,70 +40,6 @@ Section epochs_section(const Model& model) {
   return {"epochs", "", fields};
 }
 
-Section coefficients_section(const std::string& key, const IterationModel& law) {
-  Fields fields;
-  for (const Coefficient& one : law.coefficients) {
-    fields.fields.push_back(key_value(one.name, one.value));
-  }
-  return {key, "", fields};
-}
-
-Section standard_errors_section(const IterationModel& law) {
-  Fields fields;
-  for (const Coefficient& one : law.coefficients) {
-    fields.fields.push_back(key_value(one.name, value_of(one.standard_error)));
-  }
-  return {"iteration.standard_errors", "", fields};
-}
-
-void add_iteration(Report& report, const IterationFit& fit) {
-  const LawResult& chosen = fit.chosen;
-  report.sections.push_back(
-      {"iteration", "",
-       Fields{{key_value("machine", fit.machine), key_value("law", law_word(chosen.law))}}});
-  report.sections.push_back(coefficients_section("iteration.coefficients", *chosen.model));
-  report.sections.push_back(standard_errors_section(*chosen.model));
-  report.sections.push_back(
-      {"iteration", "",
-       Fields{{key_value("update_s", chosen.model->update_s), key_value("r2", chosen.r2),
-               key_value("mean_error", chosen.mean_error),
-               key_value("leave_one_out", value_of(chosen.leave_one_out))}}});
-}
-
-Section compared_section(const IterationFit& fit) {
-  Table table;
-  table.columns = {{"law", "law"},
-                   {"r2", "R2"},
-                   {"mean_error", "mean error", Unit::kShare},
-                   {"leave_one_out", "left out", Unit::kShare},
-                   {"why_not", "why not", Unit::kNone, true}};
-  for (const LawResult& one : fit.compared) {
-    const bool fitted = one.model.has_value();
-    table.rows.push_back(
-        {{law_word(one.law), fitted ? Value(one.r2) : Value(),
-          fitted ? Value(one.mean_error) : Value(), value_of(one.leave_one_out), one.why_not},
-         fit.compared.size() > 1 && one.law == fit.chosen.law});
-  }
-  return {"iteration.compared", "Laws of the iteration's time", table};
-}
-
-Section machines_section(const Model& model) {
-  Table table;
-  table.columns = {{"machine", ""}, {"law", ""}, {"names", ""}, {"values", ""}, {"update_s", ""}};
-  for (const IterationFit& fit : model.iterations) {
-    std::vector<std::string> names;
-    std::vector<double> values;
-    for (const Coefficient& one : fit.chosen.model->coefficients) {
-      names.push_back(one.name);
-      values.push_back(one.value);
-    }
-    table.rows.push_back(
-        {{fit.machine, law_word(fit.chosen.law), names, values, fit.chosen.model->update_s},
-         false});
-  }
-  return {"machines", "", table};
-}
-
 Section saturation_section(const Model& model) {
   Table table;
   table.columns = {{"machine", ""},
@@ -115,23 +51,6 @@ Section saturation_section(const Model& model) {
         {{one.machine, one.workers, one.per_worker_batch, one.rate_samples_per_s}, false});
   }
   return {"saturation", "", table};
-}
-
-Section coefficients_table(const Model& model) {
-  Table table;
-  table.columns = {{"", model.iterations.size() > 1 ? "machine" : ""},
-                   {"", "law"},
-                   {"", "coefficient"},
-                   {"", "value"},
-                   {"", "standard error"}};
-  for (const IterationFit& fit : model.iterations) {
-    for (const Coefficient& one : fit.chosen.model->coefficients) {
-      table.rows.push_back({{fit.machine, law_word(fit.chosen.law), one.name, one.value,
-                             value_of(one.standard_error)},
-                            false});
-    }
-  }
-  return {"", "Coefficients of the iteration's time, seconds", table};
 }
 
 Section interruptions_section(const Model& model) {
@@ -266,10 +185,7 @@ Report fit_view(const Model& model) {
   report.sections.push_back(job_section(model.job));
   report.sections.push_back(noise_section(model));
   report.sections.push_back(epochs_section(model));
-  add_iteration(report, model.iterations[0]);
-  report.sections.push_back(compared_section(model.iterations[0]));
-  report.sections.push_back(coefficients_table(model));
-  report.sections.push_back(machines_section(model));
+  add_iteration_laws(report, model);
   report.sections.push_back(saturation_section(model));
   report.sections.push_back(interruptions_section(model));
   report.sections.push_back(valid_section(model.valid));
