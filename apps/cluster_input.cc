@@ -48,7 +48,8 @@ std::vector<InputRate> input_rates(const std::string& trace_path,
     how.limits.cores = machine.vcpus > 0 ? machine.vcpus : pipeline.machine.cores;
     how.limits.memory_bytes = machine.memory_bytes.value_or(pipeline.machine.memory_total_bytes);
     const OptimizeResult result = optimize(pipeline, analysis, how);
-    rates.push_back({machine.name, result.predicted.after_per_s * *samples});
+    rates.push_back(
+        {machine.name, result.predicted.after_per_s * *samples, result.predicted.upper_bound});
   }
   return rates;
 }

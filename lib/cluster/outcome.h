@@ -22,6 +22,7 @@ namespace plumber {
 struct InputRate {
   std::string machine;  // empty: on every type
   double samples_per_s = 0;
+  bool at_most = false;  // the prediction is an upper bound
 };
 
 struct Spot {

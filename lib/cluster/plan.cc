@@ -67,6 +67,18 @@ void warn_of_range(const Model& model, ClusterPlan& plan) {
   beyond("batch per worker", at.global_batch / at.workers, model.valid.per_worker_batch);
 }
 
+void warn_of_input(const PlanRequest& request, ClusterPlan& plan) {
+  const std::string& name = plan.machines[plan.choice->at.machine].name;
+  for (const InputRate& rate : request.around.input) {
+    if (!rate.at_most || (!rate.machine.empty() && rate.machine != name)) continue;
+    plan.warnings.push_back(fmt::format(
+        "the input pipeline delivers at most {:.4g} samples/s on a machine, perhaps less: "
+        "plumber optimize says why",
+        rate.samples_per_s));
+    return;
+  }
+}
+
 void add_by_machine(ClusterPlan& plan) {
   for (std::size_t machine = 0; machine < plan.machines.size(); ++machine) {
     std::vector<Outcome> own;
@@ -209,6 +221,7 @@ ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
   }
   if (!plan.choice) return plan;
   warn_of_range(model, plan);
+  warn_of_input(request, plan);
   if (request.replicates > 0 && !model.runs.empty()) {
     plan.robustness = robustness_of(model, request, *plan.choice);
   }

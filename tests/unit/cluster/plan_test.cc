@@ -265,13 +265,16 @@ TEST_CASE("A slow input pipeline bounds the iteration, and no workers are bought
   request.around.machines = {priced_worker(1), priced_worker(2)};
   request.around.machines[0].name = "slow-input";
   request.around.machines[1].name = "fast-input";
-  request.around.input = {{"slow-input", 20}, {"fast-input", 1e6}};
+  request.around.input = {{"slow-input", 20, false}, {"fast-input", 1e6, true}};
   const ClusterPlan plan = make_cluster_plan(model, request);
   REQUIRE(plan.by_machine.size() == 2);
   CHECK(plan.by_machine[0].limit == Limit::kInput);
   CHECK(plan.by_machine[0].iteration_s == Approx(1024. / 16 / 20));
   CHECK(plan.by_machine[1].limit == Limit::kCompute);
   CHECK(plan.choice->at.machine == 1);
+  CHECK(plan.warnings == std::vector<std::string>{
+                             "the input pipeline delivers at most 1e+06 samples/s on a machine, "
+                             "perhaps less: plumber optimize says why"});
 }
 
 TEST_CASE("Parameter servers and interruptions are paid for when they are given") {
