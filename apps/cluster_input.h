@@ -11,8 +11,8 @@
 
 namespace plumber {
 
-/// `samples_per_element` is what one element of the pipeline's root holds; nullopt: the size of the
-/// batch nearest to the root. Error(kInput) when the pipeline has no batch of known size.
+/// `samples_per_element` is what one element of the pipeline's root holds; nullopt: the product of
+/// the batches below the root. Error(kInput) when the pipeline has no batch of known size.
 std::vector<InputRate> input_rates(const std::string& trace_path,
                                    std::optional<double> samples_per_element,
                                    const std::vector<MachineType>& machines);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,15 +22,20 @@ constexpr const char* kExamples = R"(Examples:
 
 docs/cluster.md says what the files hold.)";
 
-double parse_count(const std::string& text, const std::string& where) {
+}  // namespace
+
+double parse_count(const std::string& text, const std::string& where, double most) {
   const double number = parse_positive(text, where);
   if (number != std::floor(number)) {
-    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number");
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number",
+                "write it like 8");
+  }
+  if (number > most) {
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is too large",
+                fmt::format("at most {:.0f}", most));
   }
   return number;
 }
-
-}  // namespace
 
 std::pair<double, double> parse_range(const std::string& text, const std::string& where) {
   const std::size_t dots = text.find("..");
@@ -39,7 +46,8 @@ std::pair<double, double> parse_range(const std::string& text, const std::string
   const std::pair<double, double> range{parse_count(text.substr(0, dots), where),
                                         parse_count(text.substr(dots + 2), where)};
   if (range.first > range.second) {
-    throw Error(ErrorKind::kUsage, where, "the range '" + text + "' runs backwards");
+    throw Error(ErrorKind::kUsage, where, "the range '" + text + "' runs backwards",
+                "the smaller end comes first: 8..20");
   }
   return range;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "commands.h"
 
 namespace plumber {
@@ -13,6 +14,20 @@ void add_cluster_noise(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_fit(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_plan(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_next(CLI::App& cluster, const Globals& globals, Run& run);
+
+/// What `answer` returns; an Error about an input that it cannot place itself is given the file.
+template <class Answer>
+auto located_in(const std::string& path, const Answer& answer) {
+  try {
+    return answer();
+  } catch (const Error& error) {
+    if (error.kind != ErrorKind::kInput || !error.where.empty()) throw;
+    throw Error(error.kind, path, error.what(), error.hint);
+  }
+}
+
+/// A whole number from 1 to `most`.
+double parse_count(const std::string& text, const std::string& where, double most = 1e12);
 
 /// "8..20" as [8, 20]; Error(kUsage) when it is not a range of numbers above 0.
 std::pair<double, double> parse_range(const std::string& text, const std::string& where);

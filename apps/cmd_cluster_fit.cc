@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
 struct Options {
-  std::string runs_path, job_path;
+  std::string runs_path, job_path, curves_path;
   OutputOptions output;
   std::string model = "auto";
   bool batch_term = false, total_only = false;
@@ -22,8 +22,10 @@ struct Options {
 IterationOptions iteration_options(const Options& options) {
   IterationOptions how{law_of(options.model), options.batch_term, options.total_only};
   if (!how.law && options.model != "auto") {
+    const std::string near =
+        did_you_mean(options.model, {"auto", "scavenger", "overlap", "ernest", "pollux"});
     throw Error(ErrorKind::kUsage, "--model", "unknown model '" + options.model + "'",
-                did_you_mean(options.model, {"auto", "scavenger", "overlap", "ernest", "pollux"}));
+                near.empty() ? "models: auto, scavenger, overlap, ernest, pollux" : near);
   }
   return how;
 }
@@ -44,6 +46,10 @@ ExitCode run_fit(const Options& options, const Globals& globals) {
   const Model model = fit_model(runs, job, how);
   warn(globals, model.warnings);
   const Report report = fit_view(model);
+  if (!options.curves_path.empty()) {
+    write_document(options.curves_path, render(curves_view(curves_of(model)), Format::kCsv,
+                                               style_of(globals, options.curves_path)));
+  }
   write_document(options.output.path,
                  render(report, format, style_of(globals, options.output.path)));
   if (!options.output.path.empty() && options.output.path != "-" &&
@@ -61,6 +67,10 @@ void add_options(CLI::App& command, Options& options) {
       ->type_name("")
       ->required();
   command.add_option("--job", options.job_path, "The training job, a JSON file")->type_name("FILE");
+  command
+      .add_option("--curves", options.curves_path,
+                  "Also write the fitted laws over the range of the runs, as CSV")
+      ->type_name("FILE");
   command
       .add_option("--model", options.model,
                   "Law of the iteration's time: auto (the least leave-one-out error), scavenger, "

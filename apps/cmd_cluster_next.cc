@@ -12,7 +12,7 @@
 namespace plumber {
 namespace {
 
-const std::vector<std::string> kFormats{"text", "json"};
+const std::vector<std::string> kFormats{"text", "json", "csv"};
 
 struct Options {
   std::string state_path, record, store_path;
@@ -28,11 +28,14 @@ std::vector<StoredModel> read_store(const std::string& path) {
   for (const auto& entry : std::filesystem::directory_iterator(path, problem)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
-  if (problem) throw Error(ErrorKind::kIo, path, problem.message());
-  if (files.empty()) throw Error(ErrorKind::kInput, path, "no model (*.json) in the store");
+  if (problem) throw Error(ErrorKind::kIo, path, problem.message(), "give a directory of models");
+  if (files.empty()) {
+    throw Error(ErrorKind::kInput, path, "no model (*.json) in the store",
+                "plumber cluster fit RUNS -o STORE/NAME.json adds one");
+  }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    store.push_back({file.stem().string(), parse_cluster_model(read_file(file), file)});
+    store.push_back({file.stem().string(), parse_cluster_model(read_file(file), file), false});
   }
   return store;
 }
@@ -42,7 +45,9 @@ ExitCode run_next(const Options& options, const Globals& globals) {
   std::string text = read_file(options.state_path);
   if (!options.record.empty()) text = with_run(text, options.state_path, options.record);
   const SearchState state = parse_search_state(text, options.state_path);
-  const SearchOutcome result = next_step(state, read_store(options.store_path));
+  const std::vector<StoredModel> store = read_store(options.store_path);
+  const SearchOutcome result =
+      located_in(options.state_path, [&] { return next_step(state, store); });
   // From here on the answer is fixed, and the run is worth keeping.
   if (!options.record.empty()) write_output(options.state_path, text);
   warn(globals, result.warnings);

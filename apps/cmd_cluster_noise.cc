@@ -12,6 +12,8 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
+constexpr double kLongestWindow = 10000;
+
 struct Options {
   std::vector<std::string> paths;
   OutputOptions output;
@@ -21,9 +23,11 @@ struct Options {
 NoiseOptions noise_options(const Options& options) {
   NoiseOptions how;
   if (!options.alpha.empty()) how.alpha = parse_positive(options.alpha, "--alpha");
-  if (how.alpha > 1) throw Error(ErrorKind::kUsage, "--alpha", "more than 1 smooths nothing");
+  if (how.alpha > 1) {
+    throw Error(ErrorKind::kUsage, "--alpha", "more than 1 smooths nothing", "0.05 is usual");
+  }
   if (!options.window.empty()) {
-    how.window = static_cast<std::size_t>(parse_range(options.window, "--window").first);
+    how.window = static_cast<std::size_t>(parse_count(options.window, "--window", kLongestWindow));
   }
   if (!options.span.empty()) how.span_steps = parse_positive(options.span, "--span");
   if (!options.tolerance.empty()) how.tolerance = parse_positive(options.tolerance, "--tolerance");
@@ -37,7 +41,8 @@ ExitCode run_noise(const Options& options, const Globals& globals) {
   if (!options.workers.empty()) workers = parse_positive(options.workers, "--workers");
   std::vector<LogText> logs;
   for (const std::string& path : options.paths) logs.push_back({path, read_file(path)});
-  const NoiseResult result = noise_series(read_norms(logs, workers), how);
+  const NoiseResult result =
+      located_in(options.paths[0], [&] { return noise_series(read_norms(logs, workers), how); });
   warn(globals, result.warnings);
   write_document(options.output.path,
                  render(noise_view(result), format, style_of(globals, options.output.path)));

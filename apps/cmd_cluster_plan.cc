@@ -18,16 +18,23 @@ namespace {
 
 const std::vector<std::string> kFormats{"text", "json", "csv"};
 
+constexpr double kMostReplicates = 10000;
+constexpr double kMostPasses = 1000;
 constexpr double kMostWorkers = 100000;  // that are tried one by one
 
 struct Options {
   std::string model_path, prices_path, trace_path, samples_per_element;
   std::string workers, batch, price, objective = "time", machines, fixed_default, replicates;
   std::string max_cost, max_hours, max_hourly, interruptions, restart;
-  std::string servers, server_price, workers_per_node;
+  std::string servers, server_price, workers_per_node, accumulation;
   bool spot = false;
   OutputOptions output;
 };
+
+[[noreturn]] void refuse_usage(const std::string& where, const std::string& message,
+                               const std::string& hint) {
+  throw Error(ErrorKind::kUsage, where, message, hint);
+}
 
 std::optional<double> positive_option(const std::string& text, const std::string& where) {
   return text.empty() ? std::nullopt : std::optional(parse_positive(text, where));
@@ -59,23 +66,48 @@ std::vector<MachineType> machines_of(const Options& options) {
   return options.machines.empty() ? all : chosen_machines(all, options.machines);
 }
 
-Spot spot_of(const Options& options) {
+// Interruptions are as told, else as often as the runs counted them.
+Spot spot_of(const Options& options, const Model& model) {
   Spot spot;
   spot.used = options.spot;
+  for (const auto& [name, text] : {std::pair("--interruptions-per-hour", &options.interruptions),
+                                   std::pair("--restart", &options.restart)}) {
+    if (!spot.used && !text->empty()) refuse_usage(name, "it is of spot machines", "add --spot");
+  }
+  const auto told = positive_option(options.interruptions, "--interruptions-per-hour");
+  spot.from_runs = spot.used && !told && model.interruptions.has_value();
   spot.interruptions_per_hour =
-      positive_option(options.interruptions, "--interruptions-per-hour").value_or(0);
+      spot.from_runs ? model.interruptions->per_machine_hour() : told.value_or(0);
   if (!options.restart.empty()) spot.restart_s = parse_duration_s(options.restart, "--restart");
+  if (told && options.restart.empty()) {
+    refuse_usage("--interruptions-per-hour", "what does an interruption cost?",
+                 "--restart 3min: the time until training goes on");
+  }
   return spot;
 }
 
-Surroundings surroundings_of(const Options& options) {
+void add_servers(const Options& options, Surroundings& around) {
+  if (options.servers.empty() != options.server_price.empty()) {
+    refuse_usage("--parameter-servers", "their number and their price go together",
+                 "--parameter-servers 2 --parameter-server-price 0.134");
+  }
+  if (options.servers.empty()) return;
+  around.parameter_servers = parse_count(options.servers, "--parameter-servers");
+  around.parameter_server_usd_per_hour =
+      parse_positive(options.server_price, "--parameter-server-price");
+}
+
+Surroundings surroundings_of(const Options& options, const Model& model) {
   Surroundings around;
   around.machines = machines_of(options);
-  around.spot = spot_of(options);
-  around.parameter_servers = positive_option(options.servers, "--parameter-servers").value_or(0);
-  around.parameter_server_usd_per_hour =
-      positive_option(options.server_price, "--parameter-server-price").value_or(0);
-  around.workers_per_node = positive_option(options.workers_per_node, "--workers-per-node");
+  around.spot = spot_of(options, model);
+  add_servers(options, around);
+  if (!options.accumulation.empty()) {
+    around.most_accumulation = parse_count(options.accumulation, "--accumulation", kMostPasses);
+  }
+  if (!options.workers_per_node.empty()) {
+    around.workers_per_node = parse_count(options.workers_per_node, "--workers-per-node");
+  }
   if (!options.trace_path.empty()) {
     around.input = input_rates(
         options.trace_path, positive_option(options.samples_per_element, "--samples-per-element"),
@@ -116,29 +148,34 @@ PlanRequest request_of(const Options& options, const Model& model) {
                          positive_option(options.max_hourly, "--max-hourly-cost")};
   const auto objective = objective_of(options.objective);
   if (!objective) {
-    throw Error(ErrorKind::kUsage, "--objective", "unknown objective '" + options.objective + "'",
-                "objectives: time, cost, knee, cost-time");
+    const std::string near = did_you_mean(options.objective, {"time", "cost", "knee", "cost-time"});
+    refuse_usage("--objective", "unknown objective '" + options.objective + "'",
+                 near.empty() ? "objectives: time, cost, knee, cost-time" : near);
   }
   request.objective = *objective;
   if (!options.fixed_default.empty()) {
     const auto words = split_list(options.fixed_default);
-    if (words.size() != 2) throw Error(ErrorKind::kUsage, "--default", "not of the form K,B");
+    if (words.size() != 2) {
+      refuse_usage("--default", "not of the form K,B", "--default 16,512");
+    }
     request.fixed_default = Configuration{parse_positive(words[0], "--default"),
                                           parse_positive(words[1], "--default"), 0};
   }
   if (options.replicates == "0") {
     request.replicates = 0;
   } else if (!options.replicates.empty()) {
-    request.replicates = static_cast<int>(parse_range(options.replicates, "--replicates").first);
+    const double count = parse_count(options.replicates, "--replicates", kMostReplicates);
+    request.replicates = static_cast<int>(count);
   }
-  request.around = surroundings_of(options);
+  request.around = surroundings_of(options, model);
   return request;
 }
 
 ExitCode run_plan(const Options& options, const Globals& globals) {
   const Format format = format_of(options.output, kFormats);
   const Model model = parse_cluster_model(read_file(options.model_path), options.model_path);
-  const ClusterPlan plan = make_cluster_plan(model, request_of(options, model));
+  const ClusterPlan plan = located_in(
+      options.model_path, [&] { return make_cluster_plan(model, request_of(options, model)); });
   warn(globals, plan.warnings);
   write_document(options.output.path,
                  render(cluster_plan_view(plan), format, style_of(globals, options.output.path)));
@@ -187,7 +224,7 @@ void add_prices(CLI::App& command, Options& options) {
   command.add_flag("--spot", options.spot, "Pay spot prices");
   command
       .add_option("--interruptions-per-hour", options.interruptions,
-                  "How often a spot machine is taken away")
+                  "How often a spot machine is taken away (default: as the runs counted it)")
       ->type_name("N");
   command.add_option("--restart", options.restart, "What an interruption costs, such as 3min")
       ->type_name("TIME");
@@ -199,7 +236,12 @@ void add_prices(CLI::App& command, Options& options) {
       ->type_name("USD");
   command
       .add_option("--workers-per-node", options.workers_per_node,
-                  "Workers on one machine (default: as in the runs, or its accelerators)")
+                  "Workers on one machine (default: its accelerators; with --price as in the runs)")
+      ->type_name("N");
+  command
+      .add_option("--accumulation", options.accumulation,
+                  "Allow so many extra passes of gradient accumulation where a worker's batch does "
+                  "not fit its machine")
       ->type_name("N");
   command
       .add_option("--trace", options.trace_path,

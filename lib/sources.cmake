@@ -100,11 +100,16 @@ set(rewrite_sources
     rewrite/rewriting.cc
     rewrite/write.cc)
 set(cluster_sources
+    cluster/curves.cc
+    cluster/enough_runs.cc
     cluster/fit.cc
     cluster/iteration_fit.cc
     cluster/iteration_law.cc
     cluster/job.cc
+    cluster/json_member.cc
+    cluster/json_text.cc
     cluster/knee.cc
+    cluster/law_errors.cc
     cluster/linear_fit.cc
     cluster/linear_laws.cc
     cluster/minimize.cc
@@ -119,6 +124,7 @@ set(cluster_sources
     cluster/prices.cc
     cluster/robustness.cc
     cluster/runs.cc
+    cluster/saturation.cc
     cluster/search_state.cc
     cluster/search_step.cc
     cluster/statistics.cc
@@ -126,7 +132,9 @@ set(cluster_sources
 set(report_sources
     report/analysis_view.cc
     report/cluster_view.cc
+    report/cluster_view_curves.cc
     report/cluster_view_fit.cc
+    report/cluster_view_laws.cc
     report/cluster_view_next.cc
     report/cluster_view_noise.cc
     report/cluster_view_plan.cc

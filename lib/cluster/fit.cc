@@ -13,8 +13,7 @@ namespace plumber {
 namespace {
 
 constexpr double kSuperLinear = 1.02;  // above measurement's own scatter
-constexpr double kSameRate = 0.95;     // as the mean of what follows
-constexpr double kPlateau = 0.5;       // of what a worker brings at first
+constexpr std::size_t kMostWarned = 5;
 
 void widen(Range& range, double value) {
   if (range.first == 0) range = {value, value};
@@ -67,20 +66,49 @@ void warn_of_slopes(Model& model, const IterationFit& fit) {
   }
 }
 
+// The pair of runs of one batch whose scaling beats the number of workers the most.
+struct Scaling {
+  const TrainingRun* few = nullptr;
+  const TrainingRun* many = nullptr;
+  double ratio = 1;  // of the worker seconds of an iteration
+};
+
+double worker_seconds(const TrainingRun& run) { return *run.iteration_s * run.workers; }
+
+// `runs` by workers, ascending.
+Scaling best_scaling(const std::vector<const TrainingRun*>& runs) {
+  Scaling best;
+  const TrainingRun* dearest = nullptr;
+  for (const TrainingRun* run : runs) {
+    const bool more = dearest && run->workers > dearest->workers;
+    const double ratio = more ? worker_seconds(*dearest) / worker_seconds(*run) : 0;
+    if (ratio > best.ratio) best = {dearest, run, ratio};
+    if (!dearest || worker_seconds(*run) > worker_seconds(*dearest)) dearest = run;
+  }
+  return best;
+}
+
 void warn_of_super_linear(Model& model) {
-  for (const TrainingRun& few : model.runs) {
-    for (const TrainingRun& many : model.runs) {
-      const bool comparable = few.iteration_s && many.iteration_s &&
-                              few.global_batch == many.global_batch &&
-                              few.machine == many.machine && many.workers > few.workers;
-      if (!comparable) continue;
-      const double speedup = *few.iteration_s / *many.iteration_s;
-      const double ratio = many.workers / few.workers;
-      if (speedup <= kSuperLinear * ratio) continue;
-      model.warnings.push_back(fmt::format(
-          "super-linear scaling at batch {:.6g}: {:.4g} to {:.4g} workers run {:.3g} times as fast",
-          few.global_batch, few.workers, many.workers, speedup));
-    }
+  std::map<std::pair<std::string, double>, std::vector<const TrainingRun*>> groups;
+  for (const TrainingRun& run : model.runs) {
+    if (run.iteration_s) groups[{run.machine, run.global_batch}].push_back(&run);
+  }
+  std::size_t found = 0;
+  for (auto& [key, runs] : groups) {
+    std::stable_sort(runs.begin(), runs.end(), [](const TrainingRun* a, const TrainingRun* b) {
+      return a->workers < b->workers;
+    });
+    const Scaling best = best_scaling(runs);
+    if (best.ratio <= kSuperLinear || ++found > kMostWarned) continue;
+    model.warnings.push_back(
+        fmt::format("super-linear scaling at batch {:.6g}: {:.4g} to {:.4g} workers run {:.3g} "
+                    "times as fast",
+                    key.second, best.few->workers, best.many->workers,
+                    *best.few->iteration_s / *best.many->iteration_s));
+  }
+  if (found > kMostWarned) {
+    model.warnings.push_back(
+        fmt::format("super-linear scaling at {} further batches", found - kMostWarned));
   }
 }
 
@@ -111,7 +139,7 @@ void warn_of_epochs(Model& model) {
 void use_saturation(Model& model) {
   for (const Saturation& one : model.saturation) {
     model.warnings.push_back(fmt::format(
-        "saturated: beyond {:.4g} workers of {:.4g} samples the rate stays at about {:.4g} "
+        "saturated: from {:.4g} workers of {:.4g} samples on the rate stays at about {:.4g} "
         "samples/s",
         one.workers, one.per_worker_batch, one.rate_samples_per_s));
     for (IterationFit& fit : model.iterations) {
@@ -121,33 +149,21 @@ void use_saturation(Model& model) {
   }
 }
 
-// The first point that the mean of all from it on hardly exceeds; the last one when all grow.
-std::size_t start_of_plateau(const std::vector<double>& rates) {
-  for (std::size_t at = 0; at + 1 < rates.size(); ++at) {
-    double sum = 0;
-    for (std::size_t i = at; i < rates.size(); ++i) sum += rates[i];
-    if (rates[at] >= kSameRate * sum / static_cast<double>(rates.size() - at)) return at;
+// Interruptions a machine and hour, by the runs that counted them: their hours are e D tau / B.
+std::optional<Interruptions> interruptions_of(const Model& model) {
+  Interruptions seen;
+  for (const TrainingRun& run : model.runs) {
+    const IterationFit* fit = iteration_for(model, run.machine);
+    if (!run.restarts || !run.epochs || !model.job.samples || !fit) continue;
+    const double iteration_s =
+        run.iteration_s ? *run.iteration_s
+                        : iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
+    const double iterations = *run.epochs * *model.job.samples / run.global_batch;
+    seen.restarts += *run.restarts;
+    seen.machine_hours += iterations * iteration_s / 3600 * placement_of(run).nodes;
   }
-  return rates.size() - 1;
-}
-
-std::optional<Saturation> saturation_of(std::vector<TrainingRun> runs) {
-  std::sort(runs.begin(), runs.end(),
-            [](const TrainingRun& a, const TrainingRun& b) { return a.workers < b.workers; });
-  std::vector<double> workers, rates;
-  for (const TrainingRun& run : runs) {
-    if (!workers.empty() && workers.back() == run.workers) continue;
-    workers.push_back(run.workers);
-    rates.push_back(run.global_batch / *run.iteration_s);
-  }
-  if (workers.size() < 4) return std::nullopt;
-  const std::size_t at = start_of_plateau(rates);
-  if (at == 0 || at + 1 >= rates.size()) return std::nullopt;
-  const double first = rates[0] / workers[0];
-  const double beyond = (rates.back() - rates[at]) / (workers.back() - workers[at]);
-  if (beyond > kPlateau * first) return std::nullopt;
-  return Saturation{workers[at], runs[0].per_worker_batch(),
-                    *std::max_element(rates.begin(), rates.end()), runs[0].machine};
+  if (seen.machine_hours <= 0) return std::nullopt;
+  return seen;
 }
 
 }  // namespace
@@ -169,25 +185,20 @@ double workers_per_node(const std::vector<TrainingRun>& runs) {
   return most;
 }
 
-std::vector<Saturation> find_saturation(const std::vector<TrainingRun>& runs) {
-  std::map<std::pair<std::string, long>, std::vector<TrainingRun>> groups;  // b in thousandths
-  for (const TrainingRun& run : runs) {
-    if (!run.iteration_s) continue;
-    groups[{run.machine, std::lround(run.per_worker_batch() * 1000)}].push_back(run);
-  }
-  std::vector<Saturation> found;
-  for (const auto& [key, group] : groups) {
-    if (const auto one = saturation_of(group)) found.push_back(*one);
-  }
-  return found;
-}
-
-Model fit_model(const std::vector<TrainingRun>& runs, const Job& job,
+Model fit_model(const std::vector<TrainingRun>& all_runs, const Job& job,
                 const IterationOptions& options) {
-  if (runs.empty()) throw Error(ErrorKind::kInput, "", "no runs to fit");
+  if (all_runs.empty()) {
+    throw Error(ErrorKind::kInput, "", "no runs to fit", "give a row a profile or finished run");
+  }
   Model model;
   model.job = job;
-  model.runs = runs;
+  model.runs = enough_of(all_runs);
+  const std::vector<TrainingRun>& runs = model.runs;
+  if (runs.size() < all_runs.size()) {
+    model.warnings.push_back(
+        fmt::format("{} of {} runs are used, evenly chosen from each configuration", runs.size(),
+                    all_runs.size()));
+  }
   model.options = options;
   model.valid = valid_range(runs);
   for (const std::string& key : job.unknown) {
@@ -207,6 +218,7 @@ Model fit_model(const std::vector<TrainingRun>& runs, const Job& job,
   warn_of_epochs(model);
   model.saturation = find_saturation(runs);
   use_saturation(model);
+  model.interruptions = interruptions_of(model);
   return model;
 }
 

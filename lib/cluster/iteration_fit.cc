@@ -149,6 +149,7 @@ LawResult fit_law(IterationLaw law, const std::vector<TrainingRun>& runs,
   result.law = law;
   result.model = fit_only(law, runs, options, result.why_not);
   if (!result.model) return result;
+  if (has_border(law)) add_standard_errors(*result.model, runs);
   add_quality(result, runs);
   add_leave_one_out(result, runs, options);
   return result;
@@ -164,8 +165,8 @@ IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const Iteration
     distinct.insert({run.workers, run.global_batch});
   }
   if (timed.empty()) {
-    throw Error(ErrorKind::kInput, "", "no run has an iteration time",
-                "give iteration_s, or compute_s and sync_s");
+    throw Error(ErrorKind::kInput, runs.empty() ? "" : runs[0].where,
+                "no run has an iteration time", "give iteration_s, or compute_s and sync_s");
   }
   for (const IterationLaw law : kInOrder) {
     if (options.law && law != *options.law) continue;
@@ -173,7 +174,7 @@ IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const Iteration
   }
   const LawResult* best = best_of(fit.compared, timed);
   if (!best) {
-    throw Error(ErrorKind::kInput, "",
+    throw Error(ErrorKind::kInput, timed[0].where,
                 fmt::format("{} different configurations do not determine the iteration time: {}",
                             distinct.size(), reasons_of(fit.compared)),
                 "profile the corners: fewest and most workers, smallest and largest batch");

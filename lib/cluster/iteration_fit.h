@@ -53,6 +53,9 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Train
 /// All laws, or the one asked for. Error(kInput) when none can be fitted, with each law's reason.
 IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const IterationOptions& options);
 
+/// Gauss-Newton standard errors of a fitted overlap or pollux law.
+void add_standard_errors(IterationModel& model, const std::vector<TrainingRun>& runs);
+
 // The single fits; nullopt and `why` when the runs do not determine the law.
 std::optional<IterationModel> fit_scavenger(const std::vector<TrainingRun>& runs,
                                             const IterationOptions& options, std::string& why);

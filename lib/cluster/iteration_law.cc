@@ -23,36 +23,46 @@ double overlapped(double compute_s, double network_s, double g) {
          std::pow(std::pow(compute_s / longest, g) + std::pow(network_s / longest, g), 1 / g);
 }
 
+// `compute_s` of each pass; the last one overlaps with the network.
+IterationTime overlapped_passes(double compute_s, double network_s, double g, const Placement& at) {
+  const double last_s = overlapped(compute_s, network_s, g);
+  return time_of((at.accumulation + 1) * compute_s, at.accumulation * compute_s + last_s);
+}
+
+double batch_of_pass(const Placement& at) {
+  return at.global_batch / at.workers / (at.accumulation + 1);
+}
+
 IterationTime scavenger_time(const IterationModel& model, const Placement& at) {
-  const double b = at.global_batch / at.workers;
+  const double b = at.global_batch / at.workers, passes = at.accumulation + 1;
   if (model.coefficient("d0")) {
-    const double compute_s = model.value("d1") * b;
+    const double again_s = at.accumulation * std::max(model.value("d0"), 0.0);
+    const double compute_s = again_s + model.value("d1") * b;
     return time_of(compute_s, model.value("d0") + compute_s + model.value("d2") * at.workers);
   }
-  const double compute_s = model.value("c0") + model.value("c1") * b;
+  const double compute_s = passes * model.value("c0") + model.value("c1") * b;
   const double sync_s =
       model.value("s0") + model.value("s1") * at.workers + model.value("s2") * at.global_batch;
   return time_of(compute_s, compute_s + sync_s);
 }
 
 IterationTime ernest_time(const IterationModel& model, const Placement& at) {
-  const double compute_s = model.value("t0") + model.value("t1") * at.global_batch / at.workers;
+  const double passes = at.accumulation + 1;
+  const double compute_s =
+      passes * model.value("t0") + model.value("t1") * at.global_batch / at.workers;
   return time_of(compute_s, compute_s + model.value("t2") * std::log(at.workers) +
                                 model.value("t3") * at.workers);
 }
 
 IterationTime pollux_time(const IterationModel& model, const Placement& at) {
-  const double passes = at.accumulation + 1;
-  const double compute_s =
-      model.value("ac") + model.value("bc") * at.global_batch / at.workers / passes;
+  const double compute_s = model.value("ac") + model.value("bc") * batch_of_pass(at);
   const double more = std::max(at.workers - 2, 1e-8);
   double network_s = 0;
   if (at.workers > 1) {
     network_s = at.nodes > 1 ? model.value("an") + model.value("bn") * more
                              : model.value("ar") + model.value("br") * more;
   }
-  const double last_s = overlapped(compute_s, network_s, model.value("g"));
-  return time_of(passes * compute_s, at.accumulation * compute_s + last_s);
+  return overlapped_passes(compute_s, network_s, model.value("g"), at);
 }
 
 double overlap_network(const IterationModel& model, const Placement& at) {
@@ -65,8 +75,8 @@ double overlap_network(const IterationModel& model, const Placement& at) {
 
 IterationTime overlap_time(const IterationModel& model, const Placement& at) {
   const double compute_s =
-      model.value("compute") + model.value("compute_per_sample") * at.global_batch / at.workers;
-  return time_of(compute_s, overlapped(compute_s, overlap_network(model, at), model.value("g")));
+      model.value("compute") + model.value("compute_per_sample") * batch_of_pass(at);
+  return overlapped_passes(compute_s, overlap_network(model, at), model.value("g"), at);
 }
 
 IterationTime law_time(const IterationModel& model, const Placement& at) {

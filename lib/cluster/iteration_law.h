@@ -5,12 +5,16 @@
 //              measurements; tau = d0 + d1 b + d2 K where only the total was measured
 //   ernest     t0 + t1 b + t2 ln K + t3 K, no coefficient negative (Venkataraman et al. 2016)
 //   pollux     (Tc^g + Tn^g)^(1/g), Tc = ac + bc b, Tn = 0 for K = 1, ar + br (K - 2) within a
-//              node, an + bn (K - 2) across; 1 <= g <= 10; a passes of accumulation add a Tc
-//              (Qiao et al. 2021)
+//              node, an + bn (K - 2) across; 1 <= g <= 10 (Qiao et al. 2021)
 //   overlap    the same form, piecewise where the network changes: Tn = r (K - 1) within a node,
 //              a time of its own for two nodes, n0 + n1 log2(nodes) for more
 //
 // g = 1 adds both parts, a large g hides the shorter one behind the longer.
+//
+// With a extra passes of gradient accumulation a worker's batch is computed in a + 1 parts of
+// b / (a + 1) samples, each of which pays the constant of compute again, and the gradients are
+// exchanged once, behind the last. Where only the whole was measured (d0, t0) all of the constant
+// is taken for compute: no less than it will be.
 #pragma once
 
 #include <optional>
@@ -28,7 +32,7 @@ struct Placement {
   double workers = 1;
   double nodes = 1;
   double global_batch = 1;
-  double accumulation = 0;  // extra passes whose gradients add up before one exchange; pollux only
+  double accumulation = 0;  // extra passes whose gradients add up before one exchange
 };
 
 struct IterationTime {

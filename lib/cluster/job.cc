@@ -2,7 +2,6 @@
 #include "cluster/job.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
@@ -33,23 +32,18 @@ constexpr std::array kNumbers{
     NumberMember{"e_star", &Job::e_star, false},
     NumberMember{"theta", &Job::theta, false}};
 
-[[noreturn]] void refuse(const std::string& name, const std::string& message,
-                         const std::string& hint = "") {
-  throw Error(ErrorKind::kInput, name, message, hint);
-}
-
-bool take(Job& job, const std::string& key, const nlohmann::json& value, const std::string& name) {
+bool take(Job& job, const JsonMember& member) {
+  const std::string& key = member.path.back();
   for (const TextMember& text : kTexts) {
     if (key != text.key) continue;
-    if (value.is_structured()) refuse(name, "'" + key + "' is neither a text nor a number");
+    const nlohmann::ordered_json& value = *member.value;
+    if (value.is_structured()) member.refuse("neither a text nor a number");
     job.*text.member = value.is_string() ? value.get<std::string>() : value.dump();
     return true;
   }
   for (const NumberMember& number : kNumbers) {
     if (key != number.key) continue;
-    if (!value.is_number()) refuse(name, "'" + key + "' is not a number");
-    if (number.positive && value.get<double>() <= 0) refuse(name, "'" + key + "' is not above 0");
-    job.*number.member = value.get<double>();
+    job.*number.member = number.positive ? member.positive() : member.number();
     return true;
   }
   return false;
@@ -64,17 +58,27 @@ std::vector<std::string> known_keys() {
 
 }  // namespace
 
-Job parse_job(std::string_view text, const std::string& name) {
-  const auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) refuse(name, "the job is not a JSON object");
+Job job_at(const JsonMember& object) {
   Job job;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_null() || take(job, key, value, name)) continue;
+  for (const JsonMember& member : object.members()) {
+    if (member.value->is_null() || take(job, member)) continue;
+    const std::string& key = member.path.back();
     const std::string hint = did_you_mean(key, known_keys());
-    if (!hint.empty()) refuse(name, "unknown member '" + key + "'", hint);
+    if (!hint.empty()) {
+      throw Error(ErrorKind::kInput, member.where(), "unknown member '" + key + "'", hint);
+    }
     job.unknown.push_back(key);  // somebody else's note
   }
+  if (job.e_star && !job.theta) {
+    object.at("e_star").refuse("it needs theta too", "epochs = e_star + theta * noise");
+  }
   return job;
+}
+
+Job parse_job(std::string_view text, const std::string& name) {
+  const JsonDocument document =
+      parse_document(text, name, "a job is a JSON object such as {\"samples\": 50000}");
+  return job_at(document.root());
 }
 
 std::optional<double> worker_memory_bytes(const Job& job, double per_worker_batch) {

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/json_member.h"
+
 namespace plumber {
 
 struct Job {
@@ -31,6 +33,9 @@ struct Job {
 };
 
 Job parse_job(std::string_view text, const std::string& name);
+
+/// The same of an object within a document.
+Job job_at(const JsonMember& object);
 
 /// Memory that a worker of b samples needs; nullopt when the job does not say.
 std::optional<double> worker_memory_bytes(const Job& job, double per_worker_batch);

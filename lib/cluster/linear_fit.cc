@@ -136,6 +136,27 @@ std::optional<double> leave_one_out(const Factored& f, const std::vector<double>
   return sum / static_cast<double>(f.x.size());
 }
 
+Matrix columns_of(const Matrix& x, const std::vector<std::size_t>& columns) {
+  Matrix chosen;
+  for (const auto& row : x) {
+    chosen.emplace_back();
+    for (const std::size_t j : columns) chosen.back().push_back(row[j]);
+  }
+  return chosen;
+}
+
+// A largest set of columns that do not depend on each other, without column `left_out`.
+std::vector<std::size_t> independent_columns(const Matrix& x, std::size_t left_out) {
+  std::vector<std::size_t> chosen;
+  const std::vector<double> nothing(x.size(), 0);
+  for (std::size_t j = 0; !x.empty() && j < x[0].size(); ++j) {
+    if (j == left_out) continue;
+    chosen.push_back(j);
+    if (!factor(columns_of(x, chosen), nothing, {})) chosen.pop_back();
+  }
+  return chosen;
+}
+
 // The columns whose bit is set.
 Matrix columns_of(const Matrix& x, unsigned subset) {
   Matrix chosen;
@@ -208,6 +229,24 @@ std::optional<LinearFit> nonnegative_least_squares(const Matrix& x, const std::v
     best = spread(*fit, subset, columns);
   }
   return best;
+}
+
+std::vector<std::optional<double>> jacobian_errors(const Matrix& jacobian,
+                                                   const std::vector<double>& residuals) {
+  const std::size_t columns = jacobian.empty() ? 0 : jacobian[0].size();
+  std::vector<std::optional<double>> errors(columns);
+  const std::size_t rank = independent_columns(jacobian, columns).size();
+  if (jacobian.size() <= rank) return errors;
+  const double rss = squared(residuals);
+  for (std::size_t j = 0; j < columns; ++j) {
+    std::vector<std::size_t> others = independent_columns(jacobian, j);
+    if (others.size() == rank) continue;  // the others tell all that it tells
+    others.push_back(j);
+    const auto f = factor(columns_of(jacobian, others), residuals, {});
+    const double error = f ? standard_errors(*f, rss).back() : NAN;
+    if (std::isfinite(error)) errors[j] = error;
+  }
+  return errors;
 }
 
 std::vector<double> relative_weights(const std::vector<double>& y) {

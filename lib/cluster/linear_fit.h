@@ -33,6 +33,12 @@ std::optional<LinearFit> least_squares(const Matrix& x, const std::vector<double
 std::optional<LinearFit> nonnegative_least_squares(const Matrix& x, const std::vector<double>& y,
                                                    const std::vector<double>& weights = {});
 
+/// Standard errors of the parameters of a law that is not linear, by the Gauss-Newton covariance:
+/// sqrt(s^2 (J'J)^-1_jj) with J the residuals' derivatives by parameter. nullopt for a parameter
+/// that the points do not tell apart from others, and for all when there are as many as points.
+std::vector<std::optional<double>> jacobian_errors(const Matrix& jacobian,
+                                                   const std::vector<double>& residuals);
+
 /// Weights 1 / y^2, which turn residuals into relative ones.
 std::vector<double> relative_weights(const std::vector<double>& y);
 

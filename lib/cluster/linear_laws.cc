@@ -12,7 +12,8 @@ void add_coefficients(IterationModel& model, const LinearFit& fit,
                       const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     Coefficient one{names[i], fit.coefficients[i], std::nullopt};
-    if (!fit.standard_errors.empty()) one.standard_error = fit.standard_errors[i];
+    if (!fit.standard_errors.empty() && fit.standard_errors[i] > 0)
+      one.standard_error = fit.standard_errors[i];
     model.coefficients.push_back(one);
   }
 }

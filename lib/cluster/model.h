@@ -15,9 +15,9 @@ namespace plumber {
 
 /// More workers bring no more samples a second, as with parameter servers.
 struct Saturation {
-  double workers = 0;             // where the rate bends
+  double workers = 0;             // the fewest that reach the plateau
   double per_worker_batch = 0;    // of the runs that show it
-  double rate_samples_per_s = 0;  // the most that was reached
+  double rate_samples_per_s = 0;  // the plateau's
   std::string machine;
 };
 
@@ -28,12 +28,20 @@ struct ValidRange {
   std::optional<Range> noise;
 };
 
+/// What the runs counted of interruptions.
+struct Interruptions {
+  double restarts = 0;
+  double machine_hours = 0;
+  double per_machine_hour() const { return restarts / machine_hours; }
+};
+
 struct Model {
   Job job;
   std::optional<Line> noise;
   std::optional<EpochsFit> epochs;
   std::vector<IterationFit> iterations;  // one a machine type; at least one
   std::vector<Saturation> saturation;
+  std::optional<Interruptions> interruptions;
   ValidRange valid;
   IterationOptions options;
   std::vector<TrainingRun> runs;

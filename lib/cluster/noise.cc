@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kLooksPerSpan = 25;
 constexpr double kMostLooks = 1e6;
+constexpr double kMovedOn = 2;  // times the tolerance
 constexpr double kSameLearningRate = 1e-3;
 
 // The series at equal distances, by straight lines between its points.
@@ -65,6 +66,13 @@ void judge(NoiseResult& result, const std::vector<NoisePoint>& stretch, double f
     result.stable = true;
     result.stable_at_step = from + static_cast<double>(i) * distance;
   }
+  if (!result.stable) return;
+  const double now = mean_of(values, values.size() - kLooksPerSpan, values.size());
+  const double moved = std::abs(now / result.evidence->later_mean - 1);
+  if (moved <= kMovedOn * result.options.tolerance) return;
+  result.warnings.push_back(
+      fmt::format("the noise has moved by {:.0f} % since it settled, to {:.4g}: that was a plateau",
+                  100 * moved, now));
 }
 
 bool same_rate(const std::optional<double>& a, const std::optional<double>& b) {

@@ -21,7 +21,7 @@ std::optional<std::string> out_of_range(const char* name, double value, const Ra
 
 double workers_on(const Model& model, const Surroundings& around, const MachineType& machine) {
   if (around.workers_per_node) return *around.workers_per_node;
-  return std::max(machine.workers, workers_per_node(model.runs));
+  return machine.name.empty() ? workers_per_node(model.runs) : machine.workers;
 }
 
 std::optional<double> input_time_s(const Surroundings& around, const Outcome& outcome) {
@@ -34,7 +34,8 @@ std::optional<double> input_time_s(const Surroundings& around, const Outcome& ou
 }
 
 void add_iteration(const IterationModel& law, const Surroundings& around, Outcome& outcome) {
-  outcome.time = iteration_time(law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch});
+  outcome.time = iteration_time(
+      law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch, outcome.accumulation});
   outcome.input_s = input_time_s(around, outcome);
   outcome.iteration_s = std::max(outcome.time.iteration_s, outcome.input_s.value_or(0));
   outcome.limit =
@@ -57,13 +58,38 @@ void add_cost(const Surroundings& around, double machine_usd_per_hour, Outcome& 
   outcome.cost_usd = billed_s(seconds) / 3600 * outcome.usd_per_hour;
 }
 
-std::string no_price(const MachineType& machine, std::optional<double> memory_bytes, bool spot) {
-  if (memory_bytes) {
-    return fmt::format("a worker needs {}, more than the machine has", format_bytes(*memory_bytes));
+std::string no_price(const MachineType& machine, const Surroundings& around,
+                     const Outcome& outcome) {
+  if (around.spot.used && !machine.usd_per_hour_spot) return "no spot price";
+  if (outcome.memory_bytes) {
+    const double together = std::min(machine.workers, outcome.at.workers);
+    return fmt::format(
+        "{} {}, more than the machine has",
+        together > 1 ? fmt::format("{:.6g} workers need", together) : "a worker needs",
+        format_bytes(*outcome.memory_bytes * together));
   }
-  if (spot) return "no spot price";
   return machine.custom ? "priced by memory, and the job does not say what a sample needs"
                         : "no price";
+}
+
+// Dollars an hour of a machine that holds its workers, in as few passes as it can; nullopt when it
+// holds them in none, or has no such price.
+std::optional<double> price_in_passes(const Model& model, const Surroundings& around,
+                                      Outcome& outcome) {
+  const MachineType& machine = around.machines[outcome.at.machine];
+  const double batch = outcome.at.global_batch / outcome.at.workers;
+  for (double extra = 0; extra <= around.most_accumulation; ++extra) {
+    if (extra > 0 && batch / (extra + 1) < 1) break;
+    outcome.accumulation = extra;
+    outcome.memory_bytes = worker_memory_bytes(model.job, batch / (extra + 1));
+    std::optional<double> machine_bytes;
+    if (outcome.memory_bytes) {
+      machine_bytes = *outcome.memory_bytes * std::min(machine.workers, outcome.at.workers);
+    }
+    const auto price = usd_per_hour(machine, machine_bytes, around.spot.used);
+    if (price || !outcome.memory_bytes) return price;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> refusal(const Model& model, const Configuration& at) {
@@ -107,19 +133,13 @@ OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
     return {std::nullopt, fmt::format("the line of epochs gives {:.4g} there", outcome.epochs)};
   }
   outcome.iterations = outcome.epochs * *model.job.samples / at.global_batch;
+  const auto price = price_in_passes(model, around, outcome);
+  if (!price) return {std::nullopt, no_price(machine, around, outcome)};
   add_iteration(*fit->chosen.model, around, outcome);
-  if (outcome.iteration_s <= 0) return {std::nullopt, "the iteration's law gives no time there"};
-  outcome.memory_bytes = worker_memory_bytes(model.job, at.global_batch / at.workers);
-  std::optional<double> machine_bytes;
-  if (outcome.memory_bytes)
-    machine_bytes = *outcome.memory_bytes * std::min(machine.workers, at.workers);
-  const auto price = usd_per_hour(machine, machine_bytes, around.spot.used);
-  if (!price) {
-    const bool spotless = around.spot.used && !machine.usd_per_hour_spot;
-    return {std::nullopt, no_price(machine, spotless ? std::nullopt : machine_bytes, spotless)};
-  }
+  if (!(outcome.iteration_s > 0)) return {std::nullopt, "the iteration's law gives no time there"};
   add_cost(around, *price, outcome);
-  if (!std::isfinite(outcome.cost_usd)) return {std::nullopt, "takes for ever"};
+  if (!std::isfinite(outcome.cost_usd) || !std::isfinite(outcome.hours))
+    return {std::nullopt, "takes for ever"};
   return {outcome, ""};
 }
 

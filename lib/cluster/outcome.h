@@ -5,7 +5,8 @@
 //
 // An input pipeline that delivers r samples/s a machine bounds the iteration from below:
 // tau >= b w / r with w workers on the machine. Spot machines are interrupted: each interruption
-// costs a restart of all, T' = T (1 + lambda K restart).
+// costs a restart of all, T' = T (1 + lambda K restart). A worker's batch that its machine does not
+// hold is computed in the fewest parts that it does (gradient accumulation), where that is allowed.
 #pragma once
 
 #include <optional>
@@ -21,12 +22,14 @@ namespace plumber {
 struct InputRate {
   std::string machine;  // empty: on every type
   double samples_per_s = 0;
+  bool at_most = false;  // the prediction is an upper bound
 };
 
 struct Spot {
   bool used = false;
   double interruptions_per_hour = 0;  // of one machine
   double restart_s = 0;
+  bool from_runs = false;  // the interruptions are those that the runs counted
 };
 
 /// Everything around the workers.
@@ -36,7 +39,8 @@ struct Surroundings {
   Spot spot;
   double parameter_servers = 0;  // 0: not priced, as in the paper
   double parameter_server_usd_per_hour = 0;
-  std::optional<double> workers_per_node;  // nullopt: as in the runs, or the machine's accelerators
+  double most_accumulation = 0;  // extra passes allowed where a worker's batch does not fit
+  std::optional<double> workers_per_node;  // nullopt: its accelerators; of --price: as in the runs
 };
 
 enum class Limit { kInput, kCompute, kSynchronization };
@@ -54,6 +58,7 @@ struct Outcome {
   double nodes = 1;
   double epochs = 0;
   double iterations = 0;
+  double accumulation = 0;  // extra passes of a worker's batch, see iteration_law.h
   IterationTime time;
   std::optional<double> input_s;  // that the input pipeline needs for one iteration
   double iteration_s = 0;         // the longer of both
@@ -61,7 +66,7 @@ struct Outcome {
   double hours = 0;
   double usd_per_hour = 0;  // of all machines together
   double cost_usd = 0;
-  std::optional<double> memory_bytes;  // of one worker
+  std::optional<double> memory_bytes;  // of one worker, for one pass
 };
 
 /// What a configuration comes to, or the reason why it cannot be.

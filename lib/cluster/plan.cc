@@ -13,6 +13,7 @@
 namespace plumber {
 namespace {
 
+constexpr std::size_t kMostConfigurations = 200000;
 constexpr std::array kObjectives{ClusterObjective::kTime, ClusterObjective::kCost,
                                  ClusterObjective::kKnee, ClusterObjective::kCostTime};
 
@@ -66,6 +67,18 @@ void warn_of_range(const Model& model, ClusterPlan& plan) {
   beyond("batch per worker", at.global_batch / at.workers, model.valid.per_worker_batch);
 }
 
+void warn_of_input(const PlanRequest& request, ClusterPlan& plan) {
+  const std::string& name = plan.machines[plan.choice->at.machine].name;
+  for (const InputRate& rate : request.around.input) {
+    if (!rate.at_most || (!rate.machine.empty() && rate.machine != name)) continue;
+    plan.warnings.push_back(fmt::format(
+        "the input pipeline delivers at most {:.4g} samples/s on a machine, perhaps less: "
+        "plumber optimize says why",
+        rate.samples_per_s));
+    return;
+  }
+}
+
 void add_by_machine(ClusterPlan& plan) {
   for (std::size_t machine = 0; machine < plan.machines.size(); ++machine) {
     std::vector<Outcome> own;
@@ -87,7 +100,15 @@ void check(const Model& model, const PlanRequest& request) {
                 "give a job file to the fit: {\"samples\": 50000}");
   }
   if (request.workers.empty() || request.batches.empty() || request.around.machines.empty()) {
-    throw Error(ErrorKind::kUsage, "", "no workers, no batch or no machine to choose from");
+    throw Error(ErrorKind::kUsage, "", "no workers, no batch or no machine to choose from",
+                "give --workers, --batch and a price");
+  }
+  const std::size_t grid = request.workers.size() * request.batches.size();
+  if (grid > kMostConfigurations / request.around.machines.size()) {
+    throw Error(ErrorKind::kUsage, "",
+                fmt::format("{} configurations, more than {}",
+                            grid * request.around.machines.size(), kMostConfigurations),
+                "give the ranges a step: --workers 8..2048:8 --batch 256..65536:256");
   }
 }
 
@@ -189,12 +210,18 @@ ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
   ClusterPlan plan;
   plan.objective = request.objective;
   plan.machines = request.around.machines;
+  plan.spot = request.around.spot;
   evaluate_all(model, request, plan);
   plan.choice = choose(plan, request.objective);
   add_policies(model, request, plan);
   add_by_machine(plan);
+  if (plan.spot.from_runs && plan.spot.restart_s == 0) {
+    plan.warnings.push_back(
+        "the runs were interrupted, but what an interruption costs is not known: give --restart");
+  }
   if (!plan.choice) return plan;
   warn_of_range(model, plan);
+  warn_of_input(request, plan);
   if (request.replicates > 0 && !model.runs.empty()) {
     plan.robustness = robustness_of(model, request, *plan.choice);
   }

@@ -35,7 +35,7 @@ struct PlanRequest {
   Constraints constraints;
   ClusterObjective objective = ClusterObjective::kTime;
   std::optional<Configuration> fixed_default;  // a reference policy; nullopt: the middle of both
-  int replicates = 200;                        // of the bootstrap; 0 for none
+  int replicates = 200;                        // of the bootstrap; 0 for none; fewer on large grids
 };
 
 struct RejectedConfiguration {
@@ -80,11 +80,13 @@ struct ClusterPlan {
   std::vector<RejectedConfiguration> rejected;
   std::vector<Policy> policies;
   std::optional<Robustness> robustness;
+  Spot spot;
   std::vector<Outcome> by_machine;  // the objective's best of each machine type
   std::vector<std::string> warnings;
 };
 
-/// Error(kInput) when the model lacks what a plan needs: epochs, samples.
+/// Error(kInput) when the model lacks what a plan needs: epochs, samples; Error(kUsage) for more
+/// configurations than can be tried.
 ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request);
 
 /// The front: nobody is both faster and cheaper. By hours, ascending.

@@ -24,23 +24,63 @@ IterationModel model_of(const std::vector<double>& v) {
   return model;
 }
 
-double loss(const IterationModel& model, const std::vector<TrainingRun>& runs) {
-  double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
+// What the loss needs of a run, taken out once: it is evaluated thousands of times.
+struct Point {
+  double batch, workers, log_iteration, log_compute;
+  bool across, with_compute;
+};
+
+std::vector<Point> points_of(const std::vector<TrainingRun>& runs) {
+  std::vector<Point> points;
   for (const TrainingRun& run : runs) {
-    const IterationTime time = iteration_time(model, placement_of(run));
-    squares += std::pow(std::log(time.iteration_s / *run.iteration_s), 2);
-    count += 1;
     const double compute_s = run.compute_s.value_or(0);
-    if (compute_s <= 0) continue;
-    compute_squares += std::pow(std::log(time.compute_s / compute_s), 2);
+    points.push_back({run.per_worker_batch(), run.workers, std::log(*run.iteration_s),
+                      compute_s > 0 ? std::log(compute_s) : 0, placement_of(run).nodes > 1,
+                      compute_s > 0});
+  }
+  return points;
+}
+
+// The variables of model_of() as numbers, and the law's time of a point by them.
+struct Parameters {
+  double ac, bc, an, bn, ar, br, g;
+
+  explicit Parameters(const std::vector<double>& v)
+      : ac(bounded(v[0])),
+        bc(bounded(v[1])),
+        an(bounded(v[2])),
+        bn(bounded(v[3])),
+        ar(bounded(v[4])),
+        br(bounded(v[5])),
+        g(1 + 9 / (1 + std::exp(-v[6]))) {}
+
+  static double bounded(double log) { return std::max(std::exp(log), kSmallest); }
+
+  double iteration_s(const Point& at, double compute_s) const {
+    if (at.workers <= 1) return compute_s;
+    const double more = std::max(at.workers - 2, 1e-8);
+    const double network_s = at.across ? an + bn * more : ar + br * more;
+    const double longest = std::max(compute_s, network_s);
+    const double shorter = std::min(compute_s, network_s);
+    return longest * std::pow(1 + std::pow(shorter / longest, g), 1 / g);
+  }
+};
+
+double loss(const Parameters& law, const std::vector<Point>& points) {
+  double squares = 0, compute_squares = 0, compute_count = 0;
+  for (const Point& point : points) {
+    const double compute_s = law.ac + law.bc * point.batch;
+    const double off = std::log(law.iteration_s(point, compute_s)) - point.log_iteration;
+    squares += off * off;
+    if (!point.with_compute) continue;
+    const double compute_off = std::log(compute_s) - point.log_compute;
+    compute_squares += compute_off * compute_off;
     compute_count += 1;
   }
-  const double g = model.value("g");
-  const double across = model.value("bn") / model.value("an");
-  const double within = model.value("br") / model.value("ar");
-  return std::sqrt(squares / count) +
+  const double across = law.bn / law.an, within = law.br / law.ar;
+  return std::sqrt(squares / static_cast<double>(points.size())) +
          (compute_count > 0 ? std::sqrt(compute_squares / compute_count) : 0) +
-         1e-3 * (g - 1) * (g - 1) + 1e-2 * (across * across + within * within);
+         1e-3 * (law.g - 1) * (law.g - 1) + 1e-2 * (across * across + within * within);
 }
 
 bool batches_differ(const std::vector<TrainingRun>& runs) {
@@ -82,8 +122,9 @@ std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs, s
                                   std::log(0.1 * mean_s),
                                   std::log(0.01 * mean_s),
                                   -4};
+  const std::vector<Point> points = points_of(runs);
   const std::vector<double> best =
-      minimize([&](const std::vector<double>& v) { return loss(model_of(v), runs); }, start);
+      minimize([&](const std::vector<double>& v) { return loss(Parameters(v), points); }, start);
   IterationModel model = model_of(best);
   drop_unseen(model, runs);
   return model;

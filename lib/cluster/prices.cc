@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/prices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +13,14 @@ namespace {
 
 constexpr double kGib = 1024. * 1024 * 1024;
 constexpr double kFirstMinute_s = 60;
+const std::vector<std::string> kColumns{"name",        "vcpus",
+                                        "memory_gib",  "accelerators",
+                                        "accelerator", "usd_per_hour",
+                                        "region",      "usd_per_hour_spot",
+                                        "as_of",       "usd_per_vcpu_hour",
+                                        "gib_step",    "usd_per_gib_hour",
+                                        "vcpu_step",   "min_gib_per_vcpu",
+                                        "max_vcpus",   "max_gib_per_vcpu"};
 
 std::optional<CustomPrice> custom_price(const TableRow& row) {
   const auto vcpu = optional_positive_in(row, "usd_per_vcpu_hour");
@@ -22,26 +32,44 @@ std::optional<CustomPrice> custom_price(const TableRow& row) {
   price.min_gib_per_vcpu = optional_positive_in(row, "min_gib_per_vcpu").value_or(0.5);
   price.max_gib_per_vcpu = optional_positive_in(row, "max_gib_per_vcpu").value_or(8);
   price.gib_step = optional_positive_in(row, "gib_step").value_or(0.25);
+  price.vcpu_step = optional_positive_in(row, "vcpu_step").value_or(2);
+  price.max_vcpus = optional_positive_in(row, "max_vcpus").value_or(32);
   return price;
+}
+
+void check_vcpus(const MachineType& machine, const TableRow& row) {
+  if (machine.vcpus <= 0) {
+    throw Error(ErrorKind::kInput, row.where("usd_per_vcpu_hour"),
+                "a machine priced by its vCPUs needs column 'vcpus'", "give its number of vCPUs");
+  }
+  const double steps = machine.vcpus / machine.custom->vcpu_step;
+  if (steps == std::floor(steps) && machine.vcpus <= machine.custom->max_vcpus) return;
+  throw Error(ErrorKind::kInput, row.where("vcpus"),
+              fmt::format("{:.6g} vCPUs are no legal shape: multiples of {:.6g} up to {:.6g} are",
+                          machine.vcpus, machine.custom->vcpu_step, machine.custom->max_vcpus),
+              "other rules go in the columns vcpu_step and max_vcpus");
 }
 
 MachineType machine_of(const TableRow& row) {
   MachineType machine;
   const auto name = text_in(row, "name");
-  if (!name) throw Error(ErrorKind::kInput, row.where, "column 'name' is empty");
+  if (!name) {
+    throw Error(ErrorKind::kInput, row.where(), "column 'name' is empty", "every row needs it");
+  }
   machine.name = *name;
   machine.vcpus = optional_positive_in(row, "vcpus").value_or(0);
   if (const auto gib = optional_positive_in(row, "memory_gib")) machine.memory_bytes = *gib * kGib;
-  machine.workers = std::max(number_in(row, "accelerators").value_or(1), 1.0);
+  const auto accelerators = number_in(row, "accelerators");
+  machine.workers = std::max(accelerators.value_or(1), 1.0);
   machine.accelerator = text_in(row, "accelerator").value_or("");
   machine.usd_per_hour_spot = optional_positive_in(row, "usd_per_hour_spot");
   machine.region = text_in(row, "region").value_or("");
   machine.as_of = text_in(row, "as_of").value_or("");
   machine.custom = custom_price(row);
-  if (!machine.custom) {
+  if (machine.custom) {
+    check_vcpus(machine, row);
+  } else {
     machine.usd_per_hour = positive_in(row, "usd_per_hour");
-  } else if (machine.vcpus <= 0) {
-    throw Error(ErrorKind::kInput, row.where, "a machine priced by its vCPUs needs column 'vcpus'");
   }
   return machine;
 }
@@ -50,6 +78,7 @@ MachineType machine_of(const TableRow& row) {
 
 std::vector<MachineType> read_prices(const InputTable& table) {
   require_column(table, "name");
+  refuse_misspelt(table, kColumns);
   std::vector<MachineType> machines;
   for (const TableRow& row : table.rows) machines.push_back(machine_of(row));
   return machines;

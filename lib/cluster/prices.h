@@ -5,8 +5,9 @@
 //   as_of
 //
 // (GiB: 2^30). A row with usd_per_vcpu_hour and usd_per_gib_hour instead of usd_per_hour is priced
-// by what it holds: vcpus stay, and memory is what a worker needs, rounded up to a legal shape
-// (min_gib_per_vcpu, max_gib_per_vcpu, gib_step). Such a row needs the job's memory.
+// by what it holds: vcpus stay (multiples of vcpu_step up to max_vcpus), and memory is what a
+// worker needs, rounded up to a legal shape (min_gib_per_vcpu, max_gib_per_vcpu, gib_step). Such a
+// row needs the job's memory.
 //
 // Billing is by the second, after a first minute that is paid in full.
 #pragma once
@@ -25,6 +26,8 @@ struct CustomPrice {
   double min_gib_per_vcpu = 0.5;
   double max_gib_per_vcpu = 8;
   double gib_step = 0.25;
+  double vcpu_step = 2;
+  double max_vcpus = 32;
 };
 
 struct MachineType {

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20230303;
 constexpr double kAssumedScatter = 0.03;
+constexpr std::size_t kMostEvaluations = 2000000;
+constexpr int kFewestReplicates = 20;
 
 using Draws = std::mt19937_64;
 
@@ -133,6 +135,14 @@ void refit_epochs(Model& model, const std::vector<TrainingRun>& runs, const Scat
   }
 }
 
+// Every replicate evaluates the whole grid: of a large one fewer are affordable.
+int affordable_replicates(const PlanRequest& request) {
+  const std::size_t grid =
+      request.workers.size() * request.batches.size() * request.around.machines.size();
+  const auto most = static_cast<int>(kMostEvaluations / std::max<std::size_t>(grid, 1));
+  return std::min(request.replicates, std::max(most, kFewestReplicates));
+}
+
 Range quantiles(std::vector<double> values) {
   if (values.empty()) return {0, 0};
   std::sort(values.begin(), values.end());
@@ -164,9 +174,10 @@ std::vector<WinShare> shares_of(const std::vector<Configuration>& wins) {
 Robustness robustness_of(const Model& model, const PlanRequest& request, const Outcome& choice) {
   Draws draws(kSeed);
   const Scatter scatter = scatter_of(model);
+  const int replicates = affordable_replicates(request);
   std::vector<double> hours, cost, epochs, iteration;
   std::vector<Configuration> wins;
-  for (int i = 0; i < request.replicates; ++i) {
+  for (int i = 0; i < replicates; ++i) {
     Model other = model;
     const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
     if (!refit(other, runs)) continue;
@@ -189,8 +200,9 @@ std::vector<std::vector<double>> replicate_values(const Model& model, const Plan
                                                   const std::vector<Outcome>& candidates) {
   Draws draws(kSeed);
   const Scatter scatter = scatter_of(model);
+  const int replicates = affordable_replicates(request);
   std::vector<std::vector<double>> all;
-  for (int i = 0; i < request.replicates; ++i) {
+  for (int i = 0; i < replicates; ++i) {
     Model other = model;
     const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
     if (!refit(other, runs)) continue;

@@ -12,27 +12,44 @@ namespace {
 
 constexpr double kRounding = 0.01;
 constexpr double kSmallest = 1e-9, kLargest = 1e12;
+const std::vector<std::string> kColumns{"workers",
+                                        "global_batch",
+                                        "nodes",
+                                        "iteration_s",
+                                        "compute_s",
+                                        "sync_s",
+                                        "noise",
+                                        "epochs",
+                                        "restarts",
+                                        "mean_local_sqr_norm",
+                                        "aggregate_sqr_norm",
+                                        "machine",
+                                        "iterations",
+                                        "noise_stable"};
 
-[[noreturn]] void refuse(const TableRow& row, const std::string& message,
-                         const std::string& hint = "") {
-  throw Error(ErrorKind::kInput, row.where, message, hint);
+[[noreturn]] void refuse(const std::string& where, const std::string& message,
+                         const std::string& hint) {
+  throw Error(ErrorKind::kInput, where, message, hint);
 }
 
 std::optional<double> not_negative(const TableRow& row, const std::string& column) {
   const auto number = number_in(row, column);
   if (number && *number < 0) {
-    refuse(row, fmt::format("column '{}': {} is negative", column, *number));
+    refuse(row.where(column), fmt::format("column '{}': {} is negative", column, *number),
+           "leave the field empty where it is not known");
   }
   return number;
 }
 
 // Nothing that trains lies outside; what does would drown every other number.
-void check_magnitudes(const TrainingRun& run, const TableRow& row) {
-  for (const auto& value : {std::optional(run.workers), std::optional(run.global_batch),
-                            run.iteration_s, run.compute_s, run.epochs}) {
-    if (value && (*value < kSmallest || *value > kLargest)) {
-      refuse(row, fmt::format("{:.4g} is beyond all measure", *value));
-    }
+void check_magnitudes(const TableRow& row) {
+  for (const char* column :
+       {"workers", "global_batch", "nodes", "iteration_s", "compute_s", "epochs"}) {
+    const auto value = number_in(row, column);
+    if (!value || (*value >= kSmallest && *value <= kLargest)) continue;
+    refuse(row.where(column),
+           fmt::format("column '{}': {:.4g} is beyond all measure", column, *value),
+           "check its unit: times are in seconds");
   }
 }
 
@@ -44,8 +61,10 @@ void complete_times(TrainingRun& run, const TableRow& row) {
   // Both given: they may overlap, so their sum may exceed the whole, but neither may alone.
   const double longest = std::max(run.compute_s.value_or(0), run.sync_s.value_or(0));
   if (longest > *run.iteration_s * (1 + kRounding)) {
-    refuse(row, fmt::format("a part of the iteration takes {:.6g} s, the whole {:.6g} s", longest,
-                            *run.iteration_s));
+    refuse(row.where(run.compute_s == longest ? "compute_s" : "sync_s"),
+           fmt::format("a part of the iteration takes {:.6g} s, the whole {:.6g} s", longest,
+                       *run.iteration_s),
+           "iteration_s is one step of all workers, its parts included");
   }
   if (run.compute_s && run.sync_s) return;
   if (run.compute_s) run.sync_s = *run.iteration_s - *run.compute_s;
@@ -59,7 +78,7 @@ void take_noise(TrainingRun& run, const TableRow& row) {
   const auto aggregate = optional_positive_in(row, "aggregate_sqr_norm");
   if (!run.noise && local && aggregate) run.noise = *local / *aggregate / run.workers;
   if (run.noise && *run.noise > 1.05) {
-    refuse(row, fmt::format("noise {:.6g} is above 1", *run.noise),
+    refuse(row.where("noise"), fmt::format("noise {:.6g} is above 1", *run.noise),
            "the column holds the noise divided by the number of workers");
   }
 }
@@ -68,7 +87,7 @@ void take_noise(TrainingRun& run, const TableRow& row) {
 
 TrainingRun run_of(const TableRow& row) {
   TrainingRun run;
-  run.where = row.where;
+  run.where = row.where();
   run.workers = positive_in(row, "workers");
   run.global_batch = positive_in(row, "global_batch");
   run.nodes = optional_positive_in(row, "nodes");
@@ -78,15 +97,26 @@ TrainingRun run_of(const TableRow& row) {
   run.epochs = optional_positive_in(row, "epochs");
   run.restarts = not_negative(row, "restarts");
   run.machine = text_in(row, "machine").value_or("");
-  if (run.nodes && *run.nodes > run.workers) refuse(row, "more nodes than workers");
-  check_magnitudes(run, row);
+  if (run.nodes && *run.nodes > run.workers) {
+    refuse(row.where("nodes"), "more nodes than workers", "nodes are machines, not workers on one");
+  }
+  check_magnitudes(row);
   complete_times(run, row);
   take_noise(run, row);
   return run;
 }
 
+TrainingRun run_at(const JsonMember& object) {
+  try {
+    return run_of(row_of(object, false));
+  } catch (const Error&) {
+    return run_of(row_of(object, true));  // refused again, at its place
+  }
+}
+
 std::vector<TrainingRun> read_runs(const InputTable& table) {
   for (const char* column : {"workers", "global_batch"}) require_column(table, column);
+  refuse_misspelt(table, kColumns);
   std::vector<TrainingRun> runs;
   for (const TableRow& row : table.rows) runs.push_back(run_of(row));
   return runs;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs and profiles of a data-parallel training job, one a row of a table:
 //
-//   column               unit     what
-//   workers              -        K
-//   global_batch         samples  B = K b
-//   nodes                -        machines that the workers share; absent: one worker a machine
-//   iteration_s          s        one step of all workers; or compute_s and sync_s, which add up to
-//   it compute_s, sync_s    s        its parts, where measured noise                -        SGD
-//   noise over K, 0..1; or mean_local_sqr_norm, aggregate_sqr_norm epochs               - passes
-//   over the data set until the target restarts             -        interruptions during the run
-//   machine              -        name of the machine type; absent: one type for all
+//   workers        K
+//   global_batch   samples, B = K b
+//   nodes          machines that the workers share; absent: one worker a machine
+//   iteration_s    one step of all workers; or compute_s and sync_s, its parts where measured
+//   noise          SGD noise over K, 0..1; or mean_local_sqr_norm and aggregate_sqr_norm
+//   epochs         passes over the data set until the target
+//   restarts       interruptions during those epochs
+//   machine        name of the machine type; absent: one type for all
 #pragma once
 
 #include <optional>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/json_member.h"
 #include "cluster/table_file.h"
 
 namespace plumber {
@@ -41,6 +41,9 @@ std::vector<TrainingRun> read_runs(const InputTable& table);
 
 /// One run from its columns, each given as text.
 TrainingRun run_of(const TableRow& row);
+
+/// The same from a JSON object whose members are the columns.
+TrainingRun run_at(const JsonMember& object);
 
 using Range = std::pair<double, double>;  // least and greatest
 

@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "cluster/json_member.h"
 
 namespace plumber {
 namespace {
@@ -33,84 +33,76 @@ const std::vector<std::string> kMembers{"schema_version",
                                         "settle_iterations",
                                         "max_cost_usd",
                                         "max_usd_per_hour"};
+const std::vector<std::string> kRunMembers{"workers",
+                                           "global_batch",
+                                           "nodes",
+                                           "iteration_s",
+                                           "sync_s",
+                                           "compute_s",
+                                           "noise",
+                                           "epochs",
+                                           "restarts",
+                                           "mean_local_sqr_norm",
+                                           "aggregate_sqr_norm",
+                                           "machine",
+                                           "iterations",
+                                           "noise_stable"};
+constexpr double kMost = 1e12;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& message,
-                         const std::string& hint = "") {
-  throw Error(ErrorKind::kInput, where, message, hint);
+constexpr const char* kWhatAStateIs = "docs/cluster.md shows the state of a search";
+
+JsonDocument parsed(std::string_view text, const std::string& name) {
+  JsonDocument document = parse_document(text, name, kWhatAStateIs);
+  const JsonMember root = document.root();
+  root.refuse_unknown(kMembers);
+  if (root.has("schema_version") && root.at("schema_version").number() != 1) {
+    root.at("schema_version").refuse("not 1");
+  }
+  if (!root.has("runs")) document.json["runs"] = Json::array();
+  return document;
 }
 
-Json parsed(std::string_view text, const std::string& name) {
-  Json state = Json::parse(text, nullptr, false);
-  if (!state.is_object()) refuse(name, "the state is not a JSON object");
-  for (const auto& [key, value] : state.items()) {
-    if (std::find(kMembers.begin(), kMembers.end(), key) != kMembers.end()) continue;
-    refuse(name, "unknown member '" + key + "'", did_you_mean(key, kMembers));
-  }
-  if (state.contains("schema_version") && state["schema_version"] != 1) {
-    refuse(name, "the schema_version is not 1");
-  }
-  if (!state.contains("runs")) state["runs"] = Json::array();
-  if (!state["runs"].is_array()) refuse(name, "'runs' is not an array");
-  return state;
+std::optional<double> number(const JsonMember& root, const std::string& key) {
+  return root.has(key) ? std::optional(root.at(key).number_within(0, kMost)) : std::nullopt;
 }
 
-std::optional<double> number(const Json& state, const std::string& key, const std::string& name) {
-  if (!state.contains(key) || state[key].is_null()) return std::nullopt;
-  if (!state[key].is_number() || state[key].get<double>() < 0 || state[key].get<double>() > 1e12) {
-    refuse(name, "'" + key + "' is not a number from 0 to 1e12");
-  }
-  return state[key].get<double>();
-}
-
-std::vector<double> counts(const Json& state, const std::string& key, const std::string& name) {
+std::vector<double> counts(const JsonMember& root, const std::string& key) {
   std::vector<double> values;
-  const bool array = state.contains(key) && state[key].is_array();
-  for (const Json& value : array ? state[key] : Json::array()) {
-    if (!value.is_number() || value.get<double>() <= 0 || value.get<double>() > 1e12) {
-      refuse(name, "'" + key + "' holds what is not a number above 0");
-    }
-    values.push_back(value.get<double>());
+  for (const JsonMember& value : root.at(key).elements()) {
+    values.push_back(value.positive());
+    value.number_within(0, kMost);
   }
-  if (values.empty()) refuse(name, "no list '" + key + "' of what may be chosen");
+  if (values.empty()) root.at(key).refuse("nothing to choose from", "\"workers\": [8, 12, 16]");
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 
-std::string word(const Json& state, const std::string& key, const std::string& fallback,
-                 const std::string& name) {
-  if (!state.contains(key)) return fallback;
-  if (!state[key].is_string()) refuse(name, "'" + key + "' is not a word");
-  return state[key].get<std::string>();
-}
-
-ExploredRun explored(const Json& row, const SearchState& state, const std::string& where) {
-  if (!row.is_object()) refuse(where, "not an object");
-  TableRow cells{where, {}};
-  for (const auto& [key, value] : row.items()) {
-    if (value.is_null() || value.is_structured()) continue;
-    cells.cells[key] = value.is_string() ? value.get<std::string>() : value.dump();
-  }
+ExploredRun explored(const JsonMember& object, const SearchState& state) {
+  object.refuse_unknown(kRunMembers);
   ExploredRun run;
-  run.run = run_of(cells);
-  run.iterations = optional_positive_in(cells, "iterations").value_or(state.profile_iterations);
-  const auto stable = text_in(cells, "noise_stable");
-  run.noise_stable = stable ? *stable == "true" : run.run.noise.has_value();
+  run.run = run_at(object);
+  run.iterations = state.profile_iterations;
+  if (object.has("iterations")) run.iterations = object.at("iterations").positive();
+  run.noise_stable = run.run.noise.has_value();
+  if (object.has("noise_stable")) run.noise_stable = object.at("noise_stable").flag();
   return run;
 }
 
-void take_policy(SearchState& state, const Json& json, const std::string& name) {
-  const std::string policy = word(json, "policy", "partial", name);
-  const std::string objective = word(json, "objective", "time", name);
+void take_policy(SearchState& state, const JsonMember& root) {
+  const std::string policy = root.has("policy") ? root.at("policy").text() : "partial";
+  const std::string objective = root.has("objective") ? root.at("objective").text() : "time";
   const auto* known = std::find_if(kPolicies.begin(), kPolicies.end(),
                                    [&](SearchPolicy p) { return policy_word(p) == policy; });
-  if (known == kPolicies.end())
-    refuse(name, "unknown policy '" + policy + "'", "policies: full, partial, none");
+  if (known == kPolicies.end()) {
+    root.at("policy").refuse("unknown policy '" + policy + "'", "policies: full, partial, none");
+  }
   state.policy = *known;
   const auto kind = objective_of(objective);
-  if (!kind)
-    refuse(name, "unknown objective '" + objective + "'",
-           "objectives: time, cost, knee, cost-time");
+  if (!kind) {
+    root.at("objective")
+        .refuse("unknown objective '" + objective + "'", "objectives: time, cost, knee, cost-time");
+  }
   state.objective = *kind;
 }
 
@@ -121,6 +113,21 @@ Json json_value(const std::string& text) {
   if (!value) return text;
   const bool is_whole = *value == std::floor(*value) && std::abs(*value) < 1e15;
   return is_whole ? Json(static_cast<std::int64_t>(*value)) : Json(*value);
+}
+
+// What the command line held may be no UTF-8.
+std::string written(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// What cannot be read must not be written.
+void check_record(const Json& row) {
+  const JsonDocument document = parse_document(written(row), "--record", "");
+  try {
+    explored(document.root(), {});
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kUsage, "--record", error.what(), error.hint);
+  }
 }
 
 }  // namespace
@@ -138,44 +145,52 @@ std::string policy_word(SearchPolicy policy) {
 }
 
 SearchState parse_search_state(std::string_view text, const std::string& name) {
-  const Json json = parsed(text, name);
+  const JsonDocument document = parsed(text, name);
+  const JsonMember root = document.root();
   SearchState state;
-  take_policy(state, json, name);
-  state.workers = counts(json, "workers", name);
-  state.batches = counts(json, "batches", name);
-  if (json.contains("job")) state.job = parse_job(json["job"].dump(), name + ": job");
-  state.usd_per_hour = number(json, "usd_per_hour", name).value_or(0);
-  if (state.usd_per_hour <= 0) refuse(name, "no 'usd_per_hour' of a worker");
-  state.restore_s = number(json, "restore_s", name).value_or(0);
-  state.profile_iterations = number(json, "profile_iterations", name).value_or(20);
-  state.settle_iterations = number(json, "settle_iterations", name).value_or(2000);
-  state.budget_usd = number(json, "budget_usd", name);
-  state.constraints = {number(json, "max_cost_usd", name), number(json, "max_hours", name),
-                       number(json, "max_usd_per_hour", name)};
-  for (std::size_t i = 0; i < json["runs"].size(); ++i) {
-    state.runs.push_back(explored(json["runs"][i], state, fmt::format("{}: runs[{}]", name, i)));
+  take_policy(state, root);
+  state.workers = counts(root, "workers");
+  state.batches = counts(root, "batches");
+  if (root.has("job")) state.job = job_at(root.at("job"));
+  state.usd_per_hour = root.at("usd_per_hour").positive();
+  state.restore_s = number(root, "restore_s").value_or(0);
+  state.profile_iterations = number(root, "profile_iterations").value_or(20);
+  state.settle_iterations = number(root, "settle_iterations").value_or(2000);
+  state.budget_usd = number(root, "budget_usd");
+  state.constraints = {number(root, "max_cost_usd"), number(root, "max_hours"),
+                       number(root, "max_usd_per_hour")};
+  for (const JsonMember& run : root.at("runs").elements()) {
+    state.runs.push_back(explored(run, state));
   }
   return state;
 }
 
 std::string with_run(std::string_view text, const std::string& name, const std::string& run) {
-  Json state = parsed(text, name);
+  JsonDocument document = parsed(text, name);
+  if (!document.json["runs"].is_array()) document.root().at("runs").refuse("not an array");
   Json row = Json::object();
-  std::size_t from = 0;
-  while (from < run.size()) {
+  for (std::size_t from = 0; from < run.size();) {
     const std::size_t comma = std::min(run.find(',', from), run.size());
     const std::string part = run.substr(from, comma - from);
     const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
     if (equals == std::string::npos) {
-      throw Error(ErrorKind::kUsage, "--record", "'" + part + "' is not of the form name=value");
+      throw Error(ErrorKind::kUsage, "--record", "'" + part + "' is not of the form name=value",
+                  "--record workers=8,global_batch=384,iteration_s=1.5");
     }
-    row[part.substr(0, equals)] = json_value(part.substr(equals + 1));
+    if (row.contains(key)) {
+      throw Error(ErrorKind::kUsage, "--record", "'" + key + "' is there twice", "keep one");
+    }
+    if (std::find(kRunMembers.begin(), kRunMembers.end(), key) == kRunMembers.end()) {
+      throw Error(ErrorKind::kUsage, "--record", "unknown member '" + key + "'",
+                  did_you_mean(key, kRunMembers));
+    }
+    row[key] = json_value(part.substr(equals + 1));
     from = comma + 1;
   }
-  state["runs"].push_back(row);
-  const std::string result = state.dump(2) + "\n";
-  parse_search_state(result, name);  // what cannot be read must not be written
-  return result;
+  check_record(row);
+  document.json["runs"].push_back(row);
+  return written(document.json) + "\n";
 }
 
 }  // namespace plumber

@@ -34,7 +34,10 @@ void add_spent(const SearchState& state, SearchOutcome& result) {
   for (const ExploredRun& one : state.runs) {
     const double seconds = state.restore_s + one.iterations * one.run.iteration_s.value_or(0);
     result.spent_hours += seconds / 3600;
-    result.spent_usd += seconds / 3600 * one.run.workers * state.usd_per_hour;
+    const double usd = seconds / 3600 * one.run.workers * state.usd_per_hour;
+    result.spent_usd += usd;
+    const Configuration at{one.run.workers, one.run.global_batch, 0};
+    result.explored.push_back({at, one.iterations, seconds, usd, {}});
   }
 }
 
@@ -202,6 +205,11 @@ void without_search(const SearchState& state, const std::vector<StoredModel>& st
     throw Error(ErrorKind::kInput, "", "policy 'none' needs stored models", "give --store DIR");
   }
   result.model_source = stored->name;
+  if (stored->is_average) {
+    result.warnings.push_back(
+        "an average over jobs compares configurations; its hours and costs are only as near as the "
+        "jobs are alike");
+  }
   if (state.job.samples) stored->model.job.samples = state.job.samples;
   if (!stored->model.job.samples) {
     throw Error(ErrorKind::kInput, "",

@@ -33,10 +33,11 @@ struct SearchStep {
 
 struct SearchOutcome {
   bool done = false;
-  std::optional<SearchStep> next;  // unless done
-  std::string why;                 // of the step, or of the end
-  std::optional<Outcome> best;     // the choice as far as is known
-  double spent_usd = 0;            // on exploring
+  std::optional<SearchStep> next;    // unless done
+  std::string why;                   // of the step, or of the end
+  std::vector<SearchStep> explored;  // the state's runs, with what each took
+  std::optional<Outcome> best;       // the choice as far as is known
+  double spent_usd = 0;              // on exploring
   double spent_hours = 0;
   std::string model_source;  // "runs", "store: NAME", "average of 3 stored models"
   std::vector<std::string> warnings;
@@ -46,13 +47,14 @@ struct SearchOutcome {
 struct StoredModel {
   std::string name;
   Model model;
+  bool is_average = false;
 };
 
 SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>& store = {});
 
 /// The stored model nearest to the job: the same name, else the least distance of logarithms of
 /// what both jobs say (samples, parameters, memory of a sample); without any of those the average
-/// of all. nullopt for an empty store.
+/// of all, scaled by the state's profiles if it has some. nullopt for an empty store.
 std::optional<StoredModel> model_for(const SearchState& state,
                                      const std::vector<StoredModel>& store);
 

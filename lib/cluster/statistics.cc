@@ -48,11 +48,11 @@ EpochsFit calibrated(EpochsLaw law, const std::vector<double>& x, const std::vec
   return fit;
 }
 
-void refuse_negative(const EpochsFit& fit) {
+void refuse_negative(const EpochsFit& fit, const std::string& where) {
   for (const double x : {fit.line.range.first, fit.line.range.second}) {
     const double epochs = fit.line.intercept + fit.line.slope * x;
     if (epochs > 0) continue;
-    throw Error(ErrorKind::kInput, "",
+    throw Error(ErrorKind::kInput, where,
                 fmt::format("the line of epochs gives {:.4g} epochs at {} {:.4g}, within the runs",
                             epochs, fit.law == EpochsLaw::kNoise ? "noise" : "batch", x),
                 "its runs do not reach the same target, or one of them is wrong");
@@ -63,25 +63,27 @@ void refuse_negative(const EpochsFit& fit) {
 
 std::optional<Line> fit_noise(const std::vector<TrainingRun>& runs) {
   std::map<double, std::pair<double, double>> by_batch;  // B: sum and count over K
+  std::string where;                                     // of the first of them
   for (const TrainingRun& run : runs) {
     if (!run.noise) continue;
+    if (by_batch.empty()) where = run.where;
     by_batch[run.global_batch].first += *run.noise;
     by_batch[run.global_batch].second += 1;
   }
   if (by_batch.empty()) return std::nullopt;
-  if (by_batch.size() == 1) {
-    throw Error(ErrorKind::kInput, "",
-                fmt::format("noise was measured at one batch alone, {:.6g}: its line against "
-                            "1/sqrt(B) needs two",
-                            by_batch.begin()->first),
-                "profile the smallest and the largest batch");
-  }
   std::vector<double> x, y;
   for (const auto& [batch, sum] : by_batch) {
     x.push_back(1 / std::sqrt(batch));
     y.push_back(sum.first / sum.second);
   }
   auto line = line_through(x, y);
+  if (!line) {
+    throw Error(ErrorKind::kInput, where,
+                fmt::format("noise was measured at one batch alone, {:.6g}: its line against "
+                            "1/sqrt(B) needs two",
+                            by_batch.begin()->first),
+                "profile the smallest and the largest batch");
+  }
   line->range = {by_batch.begin()->first, by_batch.rbegin()->first};  // in batches, as people think
   return line;
 }
@@ -90,8 +92,10 @@ std::optional<EpochsFit> fit_epochs(const std::vector<TrainingRun>& runs,
                                     const std::optional<Line>& noise) {
   const EpochsLaw law = noise ? EpochsLaw::kNoise : EpochsLaw::kBatch;
   std::vector<double> x, y;
+  std::string where;  // of the first of them
   for (const TrainingRun& run : runs) {
     if (!run.epochs) continue;
+    if (y.empty()) where = run.where;
     x.push_back(law == EpochsLaw::kNoise ? *noise_of_run(run, noise) : run.global_batch);
     y.push_back(*run.epochs);
   }
@@ -99,7 +103,7 @@ std::optional<EpochsFit> fit_epochs(const std::vector<TrainingRun>& runs,
   const auto line = line_through(x, y);
   if (!line) return calibrated(law, x, y);
   EpochsFit fit{law, *line, false, false};
-  refuse_negative(fit);
+  refuse_negative(fit, where);
   return fit;
 }
 

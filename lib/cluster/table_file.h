@@ -3,10 +3,10 @@
 // object a line, keys are the columns). Values stay text until they are asked for, so that an error
 // can name the place:
 //
-//   runs.csv:7: column 'iteration_s': 'fast' is not a number
+//   runs.csv:7:12: column 'iteration_s': 'fast' is not a number
 #pragma once
 
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,14 +14,34 @@
 
 namespace plumber {
 
+struct TableHeader {
+  std::string name;  // of the table, in errors
+  std::vector<std::string> columns;
+  std::size_t line = 1;         // of the header, or of the first object
+  std::vector<std::size_t> at;  // where each column's name begins, from 1
+
+  std::string where(std::size_t column) const;  // "runs.csv:1:9"
+};
+
+struct TableCell {
+  std::size_t column = 0;  // in the header
+  std::size_t line = 0;    // of the file, from 1
+  std::size_t at = 0;      // where in the line it begins, from 1
+  std::string text;
+};
+
 struct TableRow {
-  std::string where;                         // "runs.csv:7"
-  std::map<std::string, std::string> cells;  // without those that are empty or null
+  std::shared_ptr<const TableHeader> header;
+  std::size_t line = 0;          // from 1
+  std::vector<TableCell> cells;  // without those that are empty or null
+
+  const TableCell* cell(std::string_view column) const;  // nullptr: empty, or no such column
+  std::string where() const;                             // "runs.csv:7:1"
+  std::string where(std::string_view column) const;      // "runs.csv:7:12"; the row without it
 };
 
 struct InputTable {
-  std::string name;
-  std::vector<std::string> columns;
+  std::shared_ptr<const TableHeader> header;
   std::vector<TableRow> rows;
 };
 
@@ -33,6 +53,10 @@ InputTable read_table(const std::string& path);
 
 /// Error(kInput) unless the table has the column; names the nearest one that it has.
 void require_column(const InputTable& table, const std::string& column);
+
+/// Error(kInput) for a column that is nearly one of `known` which the table lacks: a misspelt
+/// column that need not be there would be passed over in silence. Other columns are the user's own.
+void refuse_misspelt(const InputTable& table, const std::vector<std::string>& known);
 
 /// The cell, if it is there; Error(kInput) when it is no finite number.
 std::optional<double> number_in(const TableRow& row, const std::string& column);

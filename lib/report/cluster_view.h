@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/curves.h"
 #include "cluster/model.h"
 #include "cluster/noise.h"
 #include "cluster/search_step.h"
@@ -18,12 +19,19 @@ Report noise_view(const NoiseResult& result);
 /// The JSON is the model's file. CSV: the runs with what the laws say of them.
 Report fit_view(const Model& model);
 
+/// The laws over the range of the runs; CSV alone.
+Report curves_view(const std::vector<CurvePoint>& curves);
+
 /// CSV: every configuration that meets the constraints.
 Report cluster_plan_view(const ClusterPlan& plan);
 
+/// CSV: what was explored and what comes next.
 Report search_view(const SearchOutcome& result);
 
 // Parts of the views.
+
+/// The sections of a fit that tell the laws of the iteration's time, with their comparison.
+void add_iteration_laws(Report& report, const Model& model);
 
 /// A field that is not null, for JSON alone.
 Field key_value(const std::string& key, Value value);

@@ -40,70 +40,6 @@ Section epochs_section(const Model& model) {
   return {"epochs", "", fields};
 }
 
-Section coefficients_section(const std::string& key, const IterationModel& law) {
-  Fields fields;
-  for (const Coefficient& one : law.coefficients) {
-    fields.fields.push_back(key_value(one.name, one.value));
-  }
-  return {key, "", fields};
-}
-
-Section standard_errors_section(const IterationModel& law) {
-  Fields fields;
-  for (const Coefficient& one : law.coefficients) {
-    fields.fields.push_back(key_value(one.name, value_of(one.standard_error)));
-  }
-  return {"iteration.standard_errors", "", fields};
-}
-
-void add_iteration(Report& report, const IterationFit& fit) {
-  const LawResult& chosen = fit.chosen;
-  report.sections.push_back(
-      {"iteration", "",
-       Fields{{key_value("machine", fit.machine), key_value("law", law_word(chosen.law))}}});
-  report.sections.push_back(coefficients_section("iteration.coefficients", *chosen.model));
-  report.sections.push_back(standard_errors_section(*chosen.model));
-  report.sections.push_back(
-      {"iteration", "",
-       Fields{{key_value("update_s", chosen.model->update_s), key_value("r2", chosen.r2),
-               key_value("mean_error", chosen.mean_error),
-               key_value("leave_one_out", value_of(chosen.leave_one_out))}}});
-}
-
-Section compared_section(const IterationFit& fit) {
-  Table table;
-  table.columns = {{"law", "law"},
-                   {"r2", "R2"},
-                   {"mean_error", "mean error", Unit::kShare},
-                   {"leave_one_out", "left out", Unit::kShare},
-                   {"why_not", "why not", Unit::kNone, true}};
-  for (const LawResult& one : fit.compared) {
-    const bool fitted = one.model.has_value();
-    table.rows.push_back(
-        {{law_word(one.law), fitted ? Value(one.r2) : Value(),
-          fitted ? Value(one.mean_error) : Value(), value_of(one.leave_one_out), one.why_not},
-         fit.compared.size() > 1 && one.law == fit.chosen.law});
-  }
-  return {"iteration.compared", "Laws of the iteration's time", table};
-}
-
-Section machines_section(const Model& model) {
-  Table table;
-  table.columns = {{"machine", ""}, {"law", ""}, {"names", ""}, {"values", ""}, {"update_s", ""}};
-  for (const IterationFit& fit : model.iterations) {
-    std::vector<std::string> names;
-    std::vector<double> values;
-    for (const Coefficient& one : fit.chosen.model->coefficients) {
-      names.push_back(one.name);
-      values.push_back(one.value);
-    }
-    table.rows.push_back(
-        {{fit.machine, law_word(fit.chosen.law), names, values, fit.chosen.model->update_s},
-         false});
-  }
-  return {"machines", "", table};
-}
-
 Section saturation_section(const Model& model) {
   Table table;
   table.columns = {{"machine", ""},
@@ -115,6 +51,15 @@ Section saturation_section(const Model& model) {
         {{one.machine, one.workers, one.per_worker_batch, one.rate_samples_per_s}, false});
   }
   return {"saturation", "", table};
+}
+
+Section interruptions_section(const Model& model) {
+  if (!model.interruptions) return json_field("interruptions", {});
+  const Interruptions& seen = *model.interruptions;
+  return {"interruptions", "",
+          Fields{{key_value("per_machine_hour", seen.per_machine_hour()),
+                  key_value("restarts", seen.restarts),
+                  key_value("machine_hours", seen.machine_hours)}}};
 }
 
 Section valid_section(const ValidRange& valid) {
@@ -147,19 +92,21 @@ Section options_section(const IterationOptions& options) {
 }
 
 ReportRow run_row(const Model& model, const TrainingRun& run) {
-  Value fitted_s, fitted_noise, fitted_epochs, error;
+  Value fitted_s, fitted_compute_s, fitted_sync_s, fitted_noise, fitted_epochs, error;
   const IterationFit* fit = iteration_for(model, run.machine);
   if (fit && run.iteration_s) {
-    const double time_s = iteration_time(*fit->chosen.model, placement_of(run)).iteration_s;
-    fitted_s = time_s;
-    error = time_s / *run.iteration_s - 1;
+    const IterationTime time = iteration_time(*fit->chosen.model, placement_of(run));
+    fitted_s = time.iteration_s;
+    fitted_compute_s = time.compute_s;
+    fitted_sync_s = time.sync_s;
+    error = time.iteration_s / *run.iteration_s - 1;
   }
   if (model.noise) fitted_noise = noise_at(*model.noise, run.global_batch);
   if (model.epochs) fitted_epochs = epochs_of_run(*model.epochs, model.noise, run);
   return {{run.machine, run.workers, run.global_batch, whole(run.global_batch), value_of(run.nodes),
-           value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s),
-           value_of(run.sync_s), value_of(run.noise), fitted_noise, value_of(run.epochs),
-           fitted_epochs, value_of(run.restarts)},
+           value_of(run.iteration_s), fitted_s, error, value_of(run.compute_s), fitted_compute_s,
+           value_of(run.sync_s), fitted_sync_s, value_of(run.noise), fitted_noise,
+           value_of(run.epochs), fitted_epochs, value_of(run.restarts)},
           false};
 }
 
@@ -174,7 +121,9 @@ Section runs_section(const Model& model) {
                    {"fitted_iteration_s", "fitted", Unit::kSeconds},
                    {"iteration_error", ""},
                    {"compute_s", ""},
+                   {"fitted_compute_s", ""},
                    {"sync_s", ""},
+                   {"fitted_sync_s", ""},
                    {"noise", "noise"},
                    {"fitted_noise", "fitted"},
                    {"epochs", "epochs"},
@@ -183,6 +132,13 @@ Section runs_section(const Model& model) {
   table.shown = 20;
   for (const TrainingRun& run : model.runs) table.rows.push_back(run_row(model, run));
   return {"runs", "Runs, and what the laws say of them", table};
+}
+
+void add_interruptions_sentence(Prose& prose, const Model& model) {
+  if (!model.interruptions) return;
+  prose.sentences.push_back({"{} interruptions in {} hours of a machine.",
+                             {{Unit::kCount, model.interruptions->restarts},
+                              {Unit::kCount, model.interruptions->machine_hours}}});
 }
 
 void add_statistics_sentences(Prose& prose, const Model& model) {
@@ -211,6 +167,7 @@ Prose headline(const Model& model) {
                  {Unit::kNone, law_word(law.law)},
                  {Unit::kShare, law.mean_error}}}}};
   add_statistics_sentences(prose, model);
+  add_interruptions_sentence(prose, model);
   const auto& [k_min, k_max] = model.valid.workers;
   const auto& [b_min, b_max] = model.valid.global_batch;
   prose.sentences.push_back({"Valid for {} workers and batches of {}.",
@@ -228,10 +185,9 @@ Report fit_view(const Model& model) {
   report.sections.push_back(job_section(model.job));
   report.sections.push_back(noise_section(model));
   report.sections.push_back(epochs_section(model));
-  add_iteration(report, model.iterations[0]);
-  report.sections.push_back(compared_section(model.iterations[0]));
-  report.sections.push_back(machines_section(model));
+  add_iteration_laws(report, model);
   report.sections.push_back(saturation_section(model));
+  report.sections.push_back(interruptions_section(model));
   report.sections.push_back(valid_section(model.valid));
   report.sections.push_back(options_section(model.options));
   report.sections.push_back(runs_section(model));

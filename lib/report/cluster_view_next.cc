@@ -63,6 +63,23 @@ Section best_section(const SearchOutcome& result) {
                   key_value("cost_usd", best.cost_usd)}}};
 }
 
+ReportRow step_row(const char* status, const SearchStep& step) {
+  return {{std::string(status), step.at.workers, step.at.global_batch, step.iterations,
+           value_of(step.seconds), value_of(step.cost_usd), value_of(step.expected_improvement)},
+          false};
+}
+
+Section steps_section(const SearchOutcome& result) {
+  Table table;
+  for (const char* key : {"status", "workers", "global_batch", "iterations", "seconds", "cost_usd",
+                          "expected_improvement"}) {
+    table.columns.push_back({key, ""});
+  }
+  for (const SearchStep& step : result.explored) table.rows.push_back(step_row("explored", step));
+  if (result.next) table.rows.push_back(step_row("next", *result.next));
+  return {"steps", "", table};
+}
+
 }  // namespace
 
 Report search_view(const SearchOutcome& result) {
@@ -79,7 +96,9 @@ Report search_view(const SearchOutcome& result) {
   report.sections.push_back(
       {"spent", "",
        Fields{{key_value("hours", result.spent_hours), key_value("cost_usd", result.spent_usd)}}});
+  report.sections.push_back(steps_section(result));
   report.sections.push_back(warnings_section(result.warnings));
+  report.csv_section = "steps";
   return report;
 }
 

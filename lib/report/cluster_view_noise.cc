@@ -7,7 +7,7 @@ namespace {
 
 Sentence headline(const NoiseResult& result) {
   if (result.stable) {
-    return {"The noise settled at step {}: {} of {} workers, {} normalised.",
+    return {"The noise settled at step {}; at the last step it is {} of {} workers, {} normalised.",
             {{Unit::kCount, *result.stable_at_step},
              {Unit::kNone, result.noise},
              {Unit::kCount, result.series.back().workers},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/cluster_view.h"
 #include "report/sections.h"
 
@@ -28,7 +30,8 @@ std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one)
           key_value("hours", one.hours),
           key_value("cost_usd", one.cost_usd),
           key_value("usd_per_hour", one.usd_per_hour),
-          key_value("memory_bytes", value_of(one.memory_bytes))};
+          key_value("memory_bytes", value_of(one.memory_bytes)),
+          key_value("accumulation", one.accumulation)};
 }
 
 // Numbers for programs; the last three columns are for people.
@@ -44,6 +47,9 @@ Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candi
   const bool with_input = !candidates.empty() && candidates[0].input_s;
   table.columns[9] = {"input_s", with_input ? "input" : "", Unit::kSeconds};
   table.columns[10].title = "limit";
+  const bool accumulates = std::any_of(candidates.begin(), candidates.end(),
+                                       [](const Outcome& one) { return one.accumulation > 0; });
+  if (accumulates) table.columns[15].title = "extra passes";
   table.columns.insert(table.columns.begin() + 1, {"", "batch", Unit::kCount});
   table.columns.push_back({"", "time"});
   table.columns.push_back({"", "cost"});
@@ -123,6 +129,12 @@ Prose headline(const ClusterPlan& plan) {
                  {Unit::kCount, choice.iterations},
                  {Unit::kSeconds, choice.iteration_s},
                  {Unit::kNone, limit_word(choice.limit)}}}}};
+  if (choice.accumulation > 0) {
+    prose.sentences.push_back(
+        {"A worker's batch does not fit: it takes {} passes, whose gradients "
+         "are added up.",
+         {{Unit::kNone, fmt::format("{}", choice.accumulation + 1)}}});
+  }
   add_knee_sentence(prose, plan);
   add_robustness_sentence(prose, plan);
   return prose;
@@ -211,6 +223,32 @@ Section rejected_section(const ClusterPlan& plan) {
   return {"rejected", "Rejected", table};
 }
 
+bool is_among(const std::vector<Outcome>& outcomes, const Configuration& at) {
+  return std::any_of(outcomes.begin(), outcomes.end(),
+                     [&](const Outcome& one) { return one.at == at; });
+}
+
+// With what each configuration is: the curve of cost against time and its front.
+Section candidates_section(const ClusterPlan& plan) {
+  Table table = candidate_table(plan, plan.candidates);
+  table.columns.push_back({"is_pareto", ""});
+  table.columns.push_back({"is_choice", ""});
+  for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
+    const Configuration& at = plan.candidates[i].at;
+    table.rows[i].cells.emplace_back(is_among(plan.pareto, at));
+    table.rows[i].cells.emplace_back(plan.choice && at == plan.choice->at);
+  }
+  return {"candidates", "", table};
+}
+
+Section spot_section(const ClusterPlan& plan) {
+  if (!plan.spot.used) return json_field("spot", {});
+  return {"spot", "",
+          Fields{{key_value("interruptions_per_machine_hour", plan.spot.interruptions_per_hour),
+                  key_value("restart_s", plan.spot.restart_s),
+                  key_value("source", std::string(plan.spot.from_runs ? "runs" : "options"))}}};
+}
+
 Section choice_section(const ClusterPlan& plan) {
   if (!plan.choice) return json_field("choice", {});
   return {"choice", "", Fields{candidate_fields(plan, *plan.choice)}};
@@ -236,7 +274,8 @@ Report cluster_plan_view(const ClusterPlan& plan) {
   const bool several = plan.machines.size() > 1;
   report.sections.push_back({"machines", several ? "The best of each machine type" : "",
                              candidate_table(plan, plan.by_machine)});
-  report.sections.push_back({"candidates", "", candidate_table(plan, plan.candidates)});
+  report.sections.push_back(candidates_section(plan));
+  report.sections.push_back(spot_section(plan));
   report.sections.push_back(rejected_section(plan));
   report.sections.push_back(warnings_section(plan.warnings));
   report.csv_section = "candidates";

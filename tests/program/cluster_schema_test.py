@@ -60,8 +60,24 @@ class ClusterSchemas(unittest.TestCase):
                     with self.subTest(model=model, objective=objective):
                         plan = self.check("plan", path, "--price", "0.134",
                                           "--objective", objective)
-                        self.assertIn(plan["choice"], plan["candidates"])
+                        chosen = [one for one in plan["candidates"] if one["is_choice"]]
+                        self.assertEqual(len(chosen), 1)
+                        self.assertEqual(chosen[0] | plan["choice"], chosen[0])
                 self.check("plan", path, "--price", "0.134", "--max-cost", "0.01")
+
+    def test_interruptions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = Path(folder) / "runs.csv"
+            runs.write_text("workers,global_batch,iteration_s,epochs,restarts\n"
+                            "8,384,1.5,230,9\n8,1024,3.6,180,\n16,384,0.9,230,\n16,1024,2,180,\n")
+            prices = Path(folder) / "prices.csv"
+            prices.write_text("name,usd_per_hour,usd_per_hour_spot\nbig,1,0.3\n")
+            model = Path(folder) / "model.json"
+            model.write_text(json.dumps(
+                self.check("fit", runs, "--job", DATA / "resnet18_job.json")))
+            plan = self.check("plan", model, "--prices", prices, "--spot", "--restart", "3min")
+            self.assertEqual(plan["spot"]["source"], "runs")
+            self.assertGreater(plan["spot"]["interruptions_per_machine_hour"], 0)
 
     def test_next(self):
         with tempfile.TemporaryDirectory() as folder:

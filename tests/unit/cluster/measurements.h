@@ -26,7 +26,7 @@ struct PaperRun {
 inline std::vector<PaperRun> paper_runs(const std::string& model) {
   std::vector<PaperRun> runs;
   for (const TableRow& row : measurements("paper_runs.csv").rows) {
-    if (row.cells.at("model") != model) continue;
+    if (row.cell("model")->text != model) continue;
     PaperRun one;
     one.run.workers = positive_in(row, "K");
     one.run.global_batch = positive_in(row, "B");

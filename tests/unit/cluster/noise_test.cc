@@ -135,17 +135,34 @@ TEST_CASE("The three text forms of the original's logs") {
 
 TEST_CASE("What cannot be measured is refused with its reason") {
   CHECK(refusal(kHeader + "1,4,12.5,0\n") ==
-        "plumber: error: norms.csv:2: the aggregated gradient is zero: the noise divides by it");
+        "plumber: error: norms.csv:2:10: the aggregated gradient is zero: the noise divides by it\n"
+        "hint: leave the step out: it changed no weight");
   CHECK(refusal(kHeader + "1,4,fast,8\n") ==
-        "plumber: error: norms.csv:2: column 'mean_local_sqr_norm': 'fast' is not a number");
+        "plumber: error: norms.csv:2:5: column 'mean_local_sqr_norm': 'fast' is not a number\n"
+        "hint: write it like 0.25 or 1e-3, or leave the field empty");
   CHECK(refusal("step,worker,mean_local_sqr_norm,aggregate_sqr_norm\n1,4,1,1\n") ==
-        "plumber: error: norms.csv:2: no number of workers\nhint: give --workers K");
-  CHECK(refusal("step,workers,mean_local_sq_norm,aggregate_sqr_norm\n1,4,1,1\n") ==
-        "plumber: error: norms.csv: no column 'mean_local_sqr_norm'\nhint: is it the one called "
-        "'mean_local_sq_norm'?");
-  CHECK(refusal("aggregated_norm_sqr 8.0 globalstep 7\n") ==
-        "plumber: error: norms.csv: no step has both the workers' norms and the aggregated one\n"
-        "hint: give the logs of the workers and of their chief together");
+        "plumber: error: norms.csv:1:6: unknown column 'worker'\nhint: did you mean 'workers'? "
+        "rename "
+        "the column, or leave it out");
+  CHECK(refusal("step,mean_local_sqr_norm,aggregate_sqr_norm\n1,1,1\n") ==
+        "plumber: error: norms.csv:2:1: no number of workers\nhint: give --workers K");
+  CHECK(refusal("x\naggregated_norm_sqr nan globalstep 7\n") ==
+        "plumber: error: norms.csv:2:1: the squared norm 'nan' is no number from 0 on\nhint: "
+        "training has diverged there: cut the log before it");
+  CHECK(refusal(kHeader + "1,4,1e308,1\n") ==
+        "plumber: error: norms.csv:2:11: squared norms beyond all measure\nhint: training has "
+        "diverged there: cut the log before it");
+  CHECK(refusal("adascale_sum 50 glob_step 7 agg_ADASCALE 8 glob_step 7\n") ==
+        "plumber: error: norms.csv:1:1: the log sums over workers without saying how many\nhint: "
+        "give --workers K");
+  CHECK(
+      refusal("step,workers,mean_local_sq_norm,aggregate_sqr_norm\n1,4,1,1\n") ==
+      "plumber: error: norms.csv:1:1: no column 'mean_local_sqr_norm'\nhint: is it the one called "
+      "'mean_local_sq_norm'?");
+  CHECK(
+      refusal("aggregated_norm_sqr 8.0 globalstep 7\n") ==
+      "plumber: error: norms.csv:1:1: no step has both the workers' norms and the aggregated one\n"
+      "hint: give the logs of the workers and of their chief together");
 }
 
 TEST_CASE("A log whose steps jump beyond all spans is refused, not walked") {

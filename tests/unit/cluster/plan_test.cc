@@ -81,7 +81,7 @@ TEST_CASE("Time and cost of the paper's configurations (Eq. 3 to 5)") {
     model.iterations = {fit};
     model.valid.workers = {16, 16};
     model.valid.global_batch = {one.batch, one.batch};
-    const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, {}};
+    const Surroundings around{{priced_worker(kPrice)}, {}, {}, 0, 0, 0, {}};
     const Outcome candidate = *outcome_of(model, around, {16, one.batch, 0}).outcome;
     CHECK(candidate.iterations == Approx(one.epochs * *model.job.samples / one.batch));
     CHECK(candidate.hours == Approx(one.hours).epsilon(2e-5));
@@ -114,6 +114,26 @@ TEST_CASE("Machines priced by what they hold") {
   CHECK_FALSE(usd_per_hour(machines[1], 8 * gib, true));
 }
 
+TEST_CASE("Illegal shapes are refused at their place") {
+  const auto refusal = [](const std::string& vcpus) -> std::string {
+    try {
+      read_prices(
+          parse_table("name,vcpus,usd_per_vcpu_hour\nodd," + vcpus + ",0.02\n", "prices.csv"));
+    } catch (const Error& error) {
+      return format(error);
+    }
+    return "";
+  };
+  CHECK(refusal("6").empty());
+  CHECK(refusal("5") ==
+        "plumber: error: prices.csv:2:5: 5 vCPUs are no legal shape: multiples of 2 up to 32 are\n"
+        "hint: other rules go in the columns vcpu_step and max_vcpus");
+  CHECK(refusal("34").find("34 vCPUs are no legal shape") != std::string::npos);
+  CHECK(refusal("") ==
+        "plumber: error: prices.csv:2:6: a machine priced by its vCPUs needs column 'vcpus'\n"
+        "hint: give its number of vCPUs");
+}
+
 TEST_CASE("Fronts and knees of the measured costs") {
   const struct {
     const char* model;
@@ -139,6 +159,16 @@ TEST_CASE("Fronts and knees of the measured costs") {
       workers.push_back(point.at.workers);
     }
     CHECK(workers == one.front);
+    CHECK(front.front().at == Configuration{20, largest, 0});  // the fastest
+    CHECK(front.back().at == Configuration{8, largest, 0});    // the cheapest
+    if (std::string(one.model) == "ResNet18") {
+      const std::vector<double> usd{11.39, 9.89, 9.52, 9.31};
+      for (std::size_t i = 0; i < 4; ++i) CHECK(front[i].cost_usd == Approx(usd[i]).margin(0.012));
+      const KneePoint knee = *knee_of(front);
+      CHECK(knee.method == "kneedle");
+      CHECK(front[knee.index].hours == Approx(4.61));
+      CHECK(front[knee.index].at == Configuration{16, 1024, 0});
+    }
     const auto request = paper_request(one.model);
     for (std::size_t b = 0; b < request.batches.size(); ++b) {
       std::vector<Outcome> curve;
@@ -235,13 +265,16 @@ TEST_CASE("A slow input pipeline bounds the iteration, and no workers are bought
   request.around.machines = {priced_worker(1), priced_worker(2)};
   request.around.machines[0].name = "slow-input";
   request.around.machines[1].name = "fast-input";
-  request.around.input = {{"slow-input", 20}, {"fast-input", 1e6}};
+  request.around.input = {{"slow-input", 20, false}, {"fast-input", 1e6, true}};
   const ClusterPlan plan = make_cluster_plan(model, request);
   REQUIRE(plan.by_machine.size() == 2);
   CHECK(plan.by_machine[0].limit == Limit::kInput);
   CHECK(plan.by_machine[0].iteration_s == Approx(1024. / 16 / 20));
   CHECK(plan.by_machine[1].limit == Limit::kCompute);
   CHECK(plan.choice->at.machine == 1);
+  CHECK(plan.warnings == std::vector<std::string>{
+                             "the input pipeline delivers at most 1e+06 samples/s on a machine, "
+                             "perhaps less: plumber optimize says why"});
 }
 
 TEST_CASE("Parameter servers and interruptions are paid for when they are given") {
@@ -258,6 +291,33 @@ TEST_CASE("Parameter servers and interruptions are paid for when they are given"
   const Outcome spot = *outcome_of(model, around, {8, 256, 0}).outcome;
   CHECK(spot.usd_per_hour == 2);
   CHECK(spot.hours == Approx(plain.hours * (1 + 0.05 * 8 * 180 / 3600)));
+}
+
+TEST_CASE("A worker's batch that does not fit is computed in the fewest passes that do") {
+  Model model = known_model();
+  model.job.memory_fixed_bytes = 1e9;
+  model.job.memory_per_sample_bytes = 1e9;
+  PlanRequest request = request_for({8}, {1024});  // 128 samples a worker
+  request.around.machines[0].memory_bytes = 34e9;
+  CHECK_FALSE(make_cluster_plan(model, request).choice);
+  request.around.most_accumulation = 2;
+  CHECK(make_cluster_plan(model, request).rejected[0].reason ==
+        "a worker needs 40.7 GiB, more than the machine has");
+  request.around.most_accumulation = 10;
+  const Outcome split = *make_cluster_plan(model, request).choice;
+  CHECK(split.accumulation == 3);
+  CHECK(split.memory_bytes == 33e9);
+  request.around.machines[0].memory_bytes.reset();
+  const Outcome whole = *make_cluster_plan(model, request).choice;
+  CHECK(whole.accumulation == 0);
+  CHECK(split.iteration_s == Approx(whole.iteration_s + 3 * 0.1).epsilon(1e-3));
+}
+
+TEST_CASE("A grid that cannot be tried is refused") {
+  std::vector<double> many;
+  for (int i = 1; i <= 1000; ++i) many.push_back(i);
+  CHECK_THROWS_WITH(make_cluster_plan(known_model(), request_for(many, many)),
+                    "1000000 configurations, more than 200000");
 }
 
 TEST_CASE("The bootstrap gives the same numbers every time, and exact runs a narrow range") {

@@ -140,7 +140,7 @@ TEST_CASE("Without search a stored model decides: of the same job, a near one, o
   for (const std::string& name : kPaperModels) {
     Job job = job_of_earlier_runs(paper_runs(name));
     job.name = name;
-    store.push_back({name, fit_model(profiled(paper_runs(name)), job, {})});
+    store.push_back({name, fit_model(profiled(paper_runs(name)), job, {}), false});
   }
   SearchState state = start("ResNet18", SearchPolicy::kNone);
   state.job.name = "ResNet50";
@@ -154,7 +154,20 @@ TEST_CASE("Without search a stored model decides: of the same job, a near one, o
   const SearchOutcome result = next_step(state, store);
   CHECK(result.done);
   CHECK(result.best->at == Configuration{16, 1024, 0});
+  CHECK(result.warnings.empty());
   CHECK_THROWS_AS(next_step(state), Error);
+
+  // One profile gives the average the job's own scale.
+  TrainingRun run = measured("ResNet18", {8, 384, 0}).run;
+  run.epochs.reset();
+  state.job = job_of_earlier_runs(paper_runs("ResNet18"));
+  state.job.name = "";
+  for (StoredModel& one : store) one.model.job = {};
+  state.runs.push_back({run, 20, true});
+  const Model scaled = model_for(state, store)->model;
+  CHECK(next_step(state, store).warnings.size() == 1);
+  CHECK(iteration_time(*scaled.iterations[0].chosen.model, {8, 8, 384}).iteration_s ==
+        Approx(*run.iteration_s).epsilon(0.03));
 }
 
 TEST_CASE("A state grows by whole runs, and a run that makes no sense is not written") {
@@ -175,4 +188,7 @@ TEST_CASE("A state grows by whole runs, and a run that makes no sense is not wri
   CHECK_THROWS_WITH(with_run(text, "state.json", "workers=8"), "column 'global_batch' is empty");
   CHECK_THROWS_WITH(parse_search_state(R"({"worker":[8]})", "state.json"),
                     "unknown member 'worker'");
+  CHECK_THROWS_WITH(with_run(text, "state.json", "worker=8"), "unknown member 'worker'");
+  CHECK_THROWS_WITH(with_run(text, "state.json", "workers=8,workers=9"),
+                    "'workers' is there twice");
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/iteration_law.h"
+
+#include <cmath>
+
+#include "catch2_any.h"
+#include "cluster/iteration_fit.h"
+
+using namespace plumber;
+
+TEST_CASE("Pollux's law with known numbers") {
+  IterationModel model{IterationLaw::kPollux,
+                       {{"ac", .1, {}},
+                        {"bc", .01, {}},
+                        {"an", .2, {}},
+                        {"bn", .02, {}},
+                        {"ar", .05, {}},
+                        {"br", .005, {}},
+                        {"g", 2, {}}},
+                       0};
+  const auto throughput = [&](double nodes, double workers) {
+    return workers * 32 / iteration_time(model, {workers, nodes, 32 * workers}).iteration_s;
+  };
+  CHECK(throughput(1, 1) == Approx(76.190476).epsilon(1e-8));
+  CHECK(throughput(1, 4) == Approx(301.698893).epsilon(1e-8));
+  CHECK(throughput(4, 16) == Approx(802.748474).epsilon(1e-8));
+  const double accumulated_s = iteration_time(model, {16, 4, 4. * 32 * 16, 3}).iteration_s;
+  CHECK(4 * 32 * 16 / accumulated_s == Approx(1079.138298).epsilon(2e-6));
+}
+
+TEST_CASE("Each law finds itself in the runs that it made") {
+  for (const IterationLaw law : {IterationLaw::kPollux, IterationLaw::kOverlap}) {
+    INFO(law_word(law));
+    IterationModel truth;
+    truth.law = law;
+    truth.coefficients =
+        law == IterationLaw::kPollux
+            ? std::vector<Coefficient>{{"ac", .1, {}},   {"bc", .01, {}}, {"an", .2, {}},
+                                       {"bn", .004, {}}, {"ar", .05, {}}, {"br", .002, {}},
+                                       {"g", 2, {}}}
+            : std::vector<Coefficient>{{"compute", .1, {}},  {"compute_per_sample", .01, {}},
+                                       {"in_node", .02, {}}, {"two_nodes", .5, {}},
+                                       {"across", .2, {}},   {"across_log2", .05, {}},
+                                       {"g", 3, {}}};
+    std::vector<TrainingRun> runs;
+    for (const double workers : {1., 2., 4., 8., 16., 32., 64.}) {
+      for (const double b : {16., 64., 256.}) {
+        TrainingRun run;
+        run.workers = workers;
+        run.nodes = std::ceil(workers / 4);
+        run.global_batch = b * workers;
+        const IterationTime time = iteration_time(truth, placement_of(run));
+        run.iteration_s = time.iteration_s;
+        run.compute_s = time.compute_s;
+        run.sync_s = time.sync_s;
+        runs.push_back(run);
+      }
+    }
+    const LawResult found = fit_law(law, runs, {});
+    CHECK(found.mean_error < 0.01);
+    CHECK(fit_iteration(runs, {}).chosen.law == law);
+  }
+}
+
+TEST_CASE("Standard errors of laws that are not linear are those of repeated measurements") {
+  const IterationModel truth{IterationLaw::kPollux,
+                             {{"ac", .1, {}},
+                              {"bc", .01, {}},
+                              {"an", .2, {}},
+                              {"bn", .004, {}},
+                              {"ar", .05, {}},
+                              {"br", .002, {}},
+                              {"g", 2, {}}},
+                             0};
+  std::uint64_t state = 7;
+  const auto scatter = [&] {  // a triangle of 2 % about 1
+    double sum = 0;
+    for (int i = 0; i < 2; ++i) {
+      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+      sum += static_cast<double>(state >> 40) / static_cast<double>(1 << 24) - 0.5;
+    }
+    return 1 + 0.05 * sum;
+  };
+  std::vector<double> slopes, errors;
+  for (int repeat = 0; repeat < 40; ++repeat) {
+    std::vector<TrainingRun> runs;
+    for (const double workers : {1., 2., 4., 8., 16., 32., 64.}) {
+      for (const double b : {16., 64., 256.}) {
+        TrainingRun run;
+        run.workers = workers;
+        run.nodes = std::ceil(workers / 4);
+        run.global_batch = b * workers;
+        const IterationTime time = iteration_time(truth, placement_of(run));
+        run.iteration_s = time.iteration_s * scatter();
+        run.compute_s = time.compute_s * scatter();
+        runs.push_back(run);
+      }
+    }
+    const LawResult found = fit_law(IterationLaw::kPollux, runs, {});
+    for (const Coefficient& one : found.model->coefficients) {
+      if (one.name != "bc") continue;
+      REQUIRE(one.standard_error);
+      slopes.push_back(one.value);
+      errors.push_back(*one.standard_error);
+    }
+  }
+  double mean = 0, variance = 0, error = 0;
+  for (std::size_t i = 0; i < slopes.size(); ++i) mean += slopes[i] / 40;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    variance += (slopes[i] - mean) * (slopes[i] - mean) / 39;
+    error += errors[i] / 40;
+  }
+  CHECK(mean == Approx(.01).epsilon(0.01));
+  CHECK(error == Approx(std::sqrt(variance)).epsilon(0.4));
+}
+
+TEST_CASE("What the points do not tell has no standard error") {
+  std::vector<TrainingRun> runs;  // within one machine: the network across is not seen
+  for (const double workers : {1., 2., 4.}) {
+    for (const double b : {16., 64., 256.}) {
+      TrainingRun run;
+      run.workers = workers;
+      run.nodes = 1;
+      run.global_batch = b * workers;
+      run.iteration_s = .1 + .01 * b + .02 * (workers - 1);
+      runs.push_back(run);
+    }
+  }
+  const LawResult found = fit_law(IterationLaw::kPollux, runs, {});
+  for (const Coefficient& one : found.model->coefficients) {
+    if (one.name == "an" || one.name == "bn") CHECK_FALSE(one.standard_error);
+    if (one.name == "bc") CHECK(one.standard_error);
+  }
+}
+
+TEST_CASE("Gradients that are added up pay compute's constant again and the network once") {
+  const Placement plain{8, 8, 512}, twice{8, 8, 512, 1};
+  const IterationModel parts{IterationLaw::kScavenger,
+                             {{"c0", .1, {}}, {"c1", .01, {}}, {"s0", .2, {}}, {"s1", .03, {}}},
+                             0};
+  CHECK(iteration_time(parts, plain).iteration_s == Approx(.1 + .64 + .2 + .24));
+  CHECK(iteration_time(parts, twice).iteration_s == Approx(.1 + .1 + .64 + .2 + .24));
+  const IterationModel whole{
+      IterationLaw::kScavenger, {{"d0", .3, {}}, {"d1", .01, {}}, {"d2", .03, {}}}, 0};
+  CHECK(iteration_time(whole, twice).iteration_s == Approx(.3 + .3 + .64 + .24));
+  const IterationModel ernest{
+      IterationLaw::kErnest, {{"t0", .1, {}}, {"t1", .01, {}}, {"t2", 0, {}}, {"t3", .03, {}}}, 0};
+  CHECK(iteration_time(ernest, twice).iteration_s == Approx(.2 + .64 + .24));
+  const IterationModel overlap{
+      IterationLaw::kOverlap,
+      {{"compute", .1, {}}, {"compute_per_sample", .01, {}}, {"across", .5, {}}, {"g", 2, {}}},
+      0};
+  CHECK(iteration_time(overlap, twice).iteration_s == Approx(.42 + std::sqrt(.42 * .42 + .5 * .5)));
+}
