@@ -143,12 +143,12 @@ std::optional<double> fewest_cores(double most, const Enough& enough) {
   return std::min(high, most);
 }
 
-/// The cheapest plan that reaches the target; the fastest one if none does.
-BestPlan plan_for_target(const Problem& problem, std::optional<double> rate_per_s) {
-  if (!rate_per_s) return best_plan(problem);
-  BestPlan cheapest = best_plan(problem, {1 / (*rate_per_s * kReached), false});
+/// The cheapest plan that reaches the target; the fastest one if none does or there is none (0).
+BestPlan plan_for_target(const Problem& problem, double rate_per_s) {
+  if (rate_per_s <= 0) return best_plan(problem);
+  BestPlan cheapest = best_plan(problem, {1 / (rate_per_s * kReached), false});
   // Calls are settled after the search, which may cost the last thousandth.
-  return reaches(problem, cheapest.settled, *rate_per_s) ? cheapest : best_plan(problem);
+  return reaches(problem, cheapest.settled, rate_per_s) ? cheapest : best_plan(problem);
 }
 
 std::string what_stops(const Problem& problem, const OptimizeResult& result) {
@@ -167,22 +167,23 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
                                          const OptimizeOptions& options) {
   OptimizeResult result;
   result.limits = options.limits;
-  std::optional<double> target = options.target_rate_per_s;
-  if (target) {
+  double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
+  if (target_per_s > 0) {
     const auto with = [&](double cores) { return problem_for(pipeline, analysis, options, cores); };
     const double most = options.limits.cores;
-    const auto cores = fewest_cores(most, [&](double n) { return plan_reaches(with(n), *target); });
+    const auto cores =
+        fewest_cores(most, [&](double n) { return plan_reaches(with(n), target_per_s); });
     result.more.unchanged_cores =
-        fewest_cores(most, [&](double n) { return stock_reaches(with(n), *target); });
+        fewest_cores(most, [&](double n) { return stock_reaches(with(n), target_per_s); });
     result.limits.cores = cores.value_or(most);
-    if (!cores) target.reset();
+    if (!cores) target_per_s = 0;
   }
   // From here on the limits are fixed.
   const Problem problem = problem_for(pipeline, analysis, options, result.limits.cores);
-  const BestPlan plan = plan_for_target(problem, target);
+  const BestPlan plan = plan_for_target(problem, target_per_s);
   fill(problem, plan, result);
   add_more_resources(problem, plan, result.more);
-  const bool missed = options.target_rate_per_s && !target;
+  const bool missed = options.target_rate_per_s && target_per_s <= 0;
   if (missed && plan.fits) result.warnings.push_back(what_stops(problem, result));
   if (missed) result.status = PlanStatus::kInfeasible;
   if (result.status == PlanStatus::kInfeasible) result.plan.edits.clear();
