@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures plumber's rewritten programs beside stock TensorFlow's on the example pipelines.
 
-For each pipeline five programs, each in a process of its own, pulled in turn round by round:
-make under default options, the same with the default rewrites off, make_autotune, the program that
-plumber writes (trace, optimize, rewrite, load), and make_best. The first pull fills caches and is
-reported apart. Needs the built binary (PLUMBER, else build/release/apps/plumber).
+For each pipeline up to six programs, each in a process of its own, pulled in turn round by round:
+make under default options, the same with the default rewrites off, make_autotune, the programs that
+plumber writes (trace, optimize, rewrite, load) with caches and without, and make_best. The first
+pull fills caches and is reported apart. --more measures other shapes of pipelines, which have no
+version by hand. Needs the built binary (PLUMBER, else build/release/apps/plumber).
 """
 import argparse
 import contextlib
@@ -25,8 +26,10 @@ import plumber_tf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIPELINES = ROOT / "testdata" / "pipelines"
+WARM_S = 4  # where the number of elements that fill caches is not known
+MORE = ROOT / "testdata" / "more_pipelines.py"
 VARIANTS = {"default": "stock", "off": "rewrites off", "autotune": "AUTOTUNE",
-            "plumber": "plumber", "best": "by hand"}
+            "no cache": "plumber, no cache", "plumber": "plumber", "best": "by hand"}
 
 
 def parse():
@@ -40,6 +43,7 @@ def parse():
     add("--trace-seconds", type=float, default=10.0)
     add("--cores", type=int, default=plumber_tf.cores_allowed())
     add("--mem", default="8G")
+    add("--more", action="store_true", help="measure the shapes of testdata/more_pipelines.py")
     add("--overhead", action="store_true", help="measure what tracing costs instead")
     add("-o", "--output", metavar="FILE", help="Markdown file whose marked block is replaced")
     return parser.parse_args()
@@ -52,68 +56,100 @@ def run(command):
         sys.exit(f"bench_tf: {' '.join(map(str, command))}\n{done.stderr}")
 
 
-def plan_program(name, options, work):
-    """Traces the naive program, plans it, writes the new one; returns its file and the plan."""
-    files = {kind: work / f"{name}.{kind}" for kind in ("trace.pb", "plan.json", "tuned.pb")}
-    run([sys.executable, ROOT / "scripts" / "plumber_tf.py", "trace", f"{PIPELINES / name}.py:make",
-         "--arg", f"data_dir={options.data}", "--seconds", options.trace_seconds,
-         "-o", files["trace.pb"]])
+def sources(name, data):
+    """Where the programs of a pipeline are written down: source and arguments, by variant."""
+    here = [("data_dir", data)]
+    if is_more(name):
+        source = f"{MORE}:{name}"
+        return {"default": (source, here), "autotune": (source, [*here, ("autotune", "1")])}
+    return {variant: (f"{PIPELINES / name}.py:{function}", here)
+            for variant, function in (("default", "make"), ("autotune", "make_autotune"),
+                                      ("best", "make_best"))}
+
+
+def is_more(name):
+    return not (PIPELINES / f"{name}.py").exists()
+
+
+def trace_program(name, options, work):
+    """Traces the naive program; returns the trace's file."""
+    trace = work / f"{name}.trace.pb"
+    source, arguments = sources(name, options.data)["default"]
+    run([sys.executable, ROOT / "scripts" / "plumber_tf.py", "trace", source,
+         *(word for pair in arguments for word in ("--arg", "=".join(pair))),
+         "--seconds", options.trace_seconds, "-o", trace])
+    return trace
+
+
+def plan_program(trace, options, *more):
+    """Plans a program and writes the new one; returns its file and the plan."""
+    stem = str(trace).removesuffix(".trace.pb") + "".join(more)
+    plan, tuned = pathlib.Path(stem + ".plan.json"), stem + ".tuned.pb"
     run([os.environ.get("PLUMBER", ROOT / "build" / "release" / "apps" / "plumber"), "optimize",
-         files["trace.pb"], "--cores", options.cores, "--mem", options.mem,
-         "-o", files["plan.json"], "--rewrite", files["tuned.pb"]])
-    return str(files["tuned.pb"]), json.loads(files["plan.json"].read_text(encoding="utf-8"))
+         trace, "--cores", options.cores, "--mem", options.mem, *more, "-o", plan,
+         "--rewrite", tuned])
+    return tuned, json.loads(plan.read_text(encoding="utf-8"))
 
 
-def open_programs(name, tuned, plan, data):
-    """The five programs of a pipeline, by variant."""
-    def source(function):
-        return f"{PIPELINES / name}.py:{function}"
-
-    arguments = [("data_dir", data)]
-    graph, _ = plumber_tf._read_graph(tuned)
-    how = {"functions_from": source("make")} if plumber_tf.python_functions(graph) else {}
-    return {
-        "default": plumber_tf.Program(source("make"), arguments),
-        "off": plumber_tf.Program(source("make"), arguments, rewrites=False),
-        "autotune": plumber_tf.Program(source("make_autotune"), arguments),
-        "plumber": plumber_tf.Program(tuned, arguments, environment=plan.get("environment"), **how),
-        "best": plumber_tf.Program(source("make_best"), arguments)}
+def open_programs(name, plans, data):
+    """The programs of a pipeline, by variant; the one without caches where it is another one."""
+    written = sources(name, data)
+    source, arguments = written["default"]
+    programs = {variant: plumber_tf.Program(*where) for variant, where in written.items()}
+    programs["off"] = plumber_tf.Program(source, arguments, rewrites=False)
+    for variant, (tuned, plan) in plans.items():
+        graph, _ = plumber_tf._read_graph(tuned)
+        how = {"functions_from": source} if plumber_tf.python_functions(graph) else {}
+        programs[variant] = plumber_tf.Program(tuned, arguments,
+                                               environment=plan.get("environment"), **how)
+    return {variant: programs[variant] for variant in VARIANTS if variant in programs}
 
 
 def warm_elements(name):
     """Root elements that fill the caches; None where there is nothing to fill."""
+    if is_more(name):
+        return None
     found = re.search(r"^WARM_ELEMENTS = (\d+)", (PIPELINES / f"{name}.py").read_text("utf-8"),
                       re.MULTILINE)
     return int(found.group(1)) if found else None
 
 
 def measure(name, options, work):
-    """One pipeline: {"plan", "first": {variant: rate}, "steady": {variant: [rates]}}."""
-    tuned, plan = plan_program(name, options, work)
+    """One pipeline: {"plans", "first": {variant: rate}, "steady": {variant: [rates]}}."""
+    trace = trace_program(name, options, work)
+    plans = {"plumber": plan_program(trace, options),
+             "no cache": plan_program(trace, options, "--no-cache")}
+    if plans["plumber"][1]["edits"] == plans["no cache"][1]["edits"]:
+        del plans["no cache"]
     warm = warm_elements(name)
     first = {}
     with contextlib.ExitStack() as stack:
         programs = {variant: stack.enter_context(program) for variant, program in
-                    open_programs(name, tuned, plan, options.data).items()}
+                    open_programs(name, plans, options.data).items()}
         for program in programs.values():
             program.open()
         for variant, program in programs.items() if warm else ():
             count, elapsed, _ = program.pull(elements=warm)
             first[variant] = count / elapsed
-        rates = plumber_tf.rates_in_turn(programs.values(), options.rounds, options.seconds)
-    return {"plan": plan, "first": first, "steady": dict(zip(programs, rates))}
+        rates = plumber_tf.rates_in_turn(programs.values(), options.rounds, options.seconds,
+                                         warm_seconds=1 if warm else WARM_S)
+    return {"plans": {variant: plan for variant, (_, plan) in plans.items()}, "first": first,
+            "steady": dict(zip(programs, rates))}
 
 
 def geometric_mean(values):
     return math.exp(statistics.mean(map(math.log, values))) if values else math.nan
 
 
-def ratio(result, variant):
-    """plumber's steady rate over another's; a plan that changes nothing is stock's program."""
-    if variant == "default" and result["plan"]["status"] == "no-change":
+def ratio(result, variant, of="plumber"):
+    """plumber's steady rate over another's, None where there is none; a plan that changes nothing
+    is stock's program, and one that adds no cache is the same without."""
+    rates, of = result["steady"], of if of in result["plans"] else "plumber"
+    if variant not in rates:
+        return None
+    if variant == "default" and result["plans"][of]["status"] == "no-change":
         return 1.0
-    rates = result["steady"]
-    return statistics.median(rates["plumber"]) / statistics.median(rates[variant])
+    return statistics.median(rates[of]) / statistics.median(rates[variant])
 
 
 def table(head, rows):
@@ -121,27 +157,38 @@ def table(head, rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def predicted(result):
+RATIOS = {"÷ stock": ("default", "plumber"), "÷ AUTOTUNE": ("autotune", "plumber"),
+          "no cache ÷ AUTOTUNE": ("autotune", "no cache"), "÷ by hand": ("best", "plumber")}
+
+
+def rates_table(results):
+    rows = [[name, *(plumber_tf.spread(result["steady"][v]) if v in result["steady"] else ""
+                     for v in VARIANTS)] for name, result in results.items()]
+    return table(["pipeline", *VARIANTS.values()], rows)
+
+
+def ratios_table(results):
+    found = {name: [ratio(result, *how) for how in RATIOS.values()]
+             for name, result in results.items()}
+    rows = [[name, *("" if r is None else f"{r:.2f}" for r in ratios),
+             prediction(results[name], "plumber"), prediction(results[name], "no cache")]
+            for name, ratios in found.items()]
+    columns = ([r for r in column if r is not None] for column in zip(*found.values()))
+    means = (f"{geometric_mean(column):.2f}" if column else "" for column in columns)
+    rows.append(["geometric mean", *means, "", ""])
+    return table(["pipeline", *RATIOS, "predicted", "predicted, no cache"], rows)
+
+
+def prediction(result, variant):
     """The plan's rate and how far it is from the measured one."""
-    after = result["plan"]["predicted"]["after_per_s"]
-    if after is None:
-        return "unknown", ""
-    error = after / statistics.median(result["steady"]["plumber"]) - 1
-    bound = "at most " if result["plan"]["predicted"].get("upper_bound") else ""
-    return f"{bound}{after:.4g}", f"{error:+.0%}"
-
-
-def steady_table(results):
-    head = ["pipeline", *VARIANTS.values(), "÷ stock", "÷ AUTOTUNE", "÷ by hand", "predicted",
-            "error"]
-    rows = [[name, *(plumber_tf.spread(result["steady"][v]) for v in VARIANTS),
-             *(f"{ratio(result, v):.2f}" for v in ("default", "autotune", "best")),
-             *predicted(result)] for name, result in results.items()]
-    means = [geometric_mean([ratio(result, v) for result in results.values()])
-             for v in ("default", "autotune", "best")]
-    rows.append(["geometric mean", *[""] * len(VARIANTS), *(f"{mean:.2f}" for mean in means),
-                 "", ""])
-    return table(head, rows)
+    if variant not in result["plans"]:
+        return ""
+    predicted = result["plans"][variant]["predicted"]
+    if predicted["after_per_s"] is None:
+        return "unknown"
+    error = predicted["after_per_s"] / statistics.median(result["steady"][variant]) - 1
+    bound = "at most " if predicted.get("upper_bound") else ""
+    return f"{bound}{predicted['after_per_s']:.4g} ({error:+.0%})"
 
 
 def first_table(results):
@@ -149,8 +196,9 @@ def first_table(results):
     rows = []
     for name, result in results.items():
         if result["first"]:
-            rate = result["plan"]["predicted"].get("first_epoch_per_s")
-            rows.append([name, *(f"{result['first'][v]:.4g}" for v in VARIANTS),
+            rate = result["plans"]["plumber"]["predicted"].get("first_epoch_per_s")
+            rows.append([name, *(f"{result['first'][v]:.4g}" if v in result["first"] else ""
+                                 for v in VARIANTS),
                          "" if rate is None else f"{rate:.4g}"])
     return table(head, rows)
 
@@ -182,10 +230,12 @@ def machine_facts(options):
 
 
 def text_of(results, options):
-    return "\n\n".join([
-        f"{machine_facts(options)} Plans for {options.cores} cores and {options.mem}.",
-        steady_table(results),
-        "First pass over the data (caches are filled), one run each:", first_table(results)])
+    parts = [f"{machine_facts(options)} Plans for {options.cores} cores and {options.mem}.",
+             rates_table(results), ratios_table(results)]
+    if any(result["first"] for result in results.values()):
+        parts += ["First pass over the data (caches are filled), one run each:",
+                  first_table(results)]
+    return "\n\n".join(parts)
 
 
 def update(path, text, title, mark):
@@ -213,14 +263,21 @@ def bench(names, options, work):
             continue
         results[name] = measure(name, options, work)
         rates = results[name]["steady"]
-        print(name, *(f"{VARIANTS[v]} {plumber_tf.spread(rates[v])}" for v in VARIANTS),
+        print(name, *(f"{VARIANTS[v]} {plumber_tf.spread(rates[v])}" for v in rates),
               sep="\n  ", file=sys.stderr)
-        yield text_of(results, options), "Rates on the example pipelines", "bench_tf rates"
+        title, mark = (("Rates on more shapes", "bench_tf more") if options.more else
+                       ("Rates on the example pipelines", "bench_tf rates"))
+        yield text_of(results, options), title, mark
+
+
+def more_names():
+    return re.findall(r"^def ([a-z]\w*)\(data_dir", MORE.read_text("utf-8"), re.MULTILINE)
 
 
 def main():
     options = parse()
-    known = [path.stem for path in sorted(PIPELINES.glob("*.py"))]
+    known = more_names() if options.more else [path.stem
+                                               for path in sorted(PIPELINES.glob("*.py"))]
     names = options.only or known
     if not set(names) <= set(known):
         sys.exit(f"bench_tf: --only: the pipelines are {', '.join(known)}")

@@ -110,11 +110,18 @@ class Builder {
           "{:.0f} data sets are read at a time{}, so that reading keeps up with the rest", calls,
           when);
     }
-    return fmt::format(
-        "{} of work a root element on {:.0f} call{} at a time{}; with {:.0f} in flight it is {}",
-        format_seconds(cost.work_s), problem_.stock[id].parallelism,
-        problem_.stock[id].parallelism == 1 ? "" : "s", when, calls,
-        format_seconds(cost.work_s / std::max(1.0, calls)));
+    const double cores = std::max(1.0, problem_.machine.cores);
+    const double beside = std::min(calls, cores);
+    std::string reason =
+        fmt::format("{} of work a root element on {:.0f} call{} at a time{}; on {} core{} it is {}",
+                    format_seconds(cost.work_s), problem_.stock[id].parallelism,
+                    problem_.stock[id].parallelism == 1 ? "" : "s", when, format_number(beside),
+                    beside == 1 ? "" : "s", format_seconds(cost.work_s / beside));
+    if (calls > cores) {
+      reason += fmt::format(", and {:.0f} calls in flight keep {} busy", calls,
+                            cores == 1 ? "it" : "them");
+    }
+    return reason;
   }
 
   std::string why_sequential(NodeId id) const {
