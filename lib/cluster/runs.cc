@@ -12,20 +12,6 @@ namespace {
 
 constexpr double kRounding = 0.01;
 constexpr double kSmallest = 1e-9, kLargest = 1e12;
-const std::vector<std::string> kColumns{"workers",
-                                        "global_batch",
-                                        "nodes",
-                                        "iteration_s",
-                                        "compute_s",
-                                        "sync_s",
-                                        "noise",
-                                        "epochs",
-                                        "restarts",
-                                        "mean_local_sqr_norm",
-                                        "aggregate_sqr_norm",
-                                        "machine",
-                                        "iterations",
-                                        "noise_stable"};
 
 [[noreturn]] void refuse(const std::string& where, const std::string& message,
                          const std::string& hint) {
@@ -114,9 +100,27 @@ TrainingRun run_at(const JsonMember& object) {
   }
 }
 
+const std::vector<std::string>& run_columns() {
+  static const std::vector<std::string> columns{"workers",
+                                                "global_batch",
+                                                "nodes",
+                                                "iteration_s",
+                                                "compute_s",
+                                                "sync_s",
+                                                "noise",
+                                                "epochs",
+                                                "restarts",
+                                                "mean_local_sqr_norm",
+                                                "aggregate_sqr_norm",
+                                                "machine",
+                                                "iterations",
+                                                "noise_stable"};
+  return columns;
+}
+
 std::vector<TrainingRun> read_runs(const InputTable& table) {
   for (const char* column : {"workers", "global_batch"}) require_column(table, column);
-  refuse_misspelt(table, kColumns);
+  refuse_misspelt(table, run_columns());
   std::vector<TrainingRun> runs;
   for (const TableRow& row : table.rows) runs.push_back(run_of(row));
   return runs;

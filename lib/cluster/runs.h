@@ -39,6 +39,9 @@ struct TrainingRun {
 
 std::vector<TrainingRun> read_runs(const InputTable& table);
 
+/// The columns of runs, which are the members of a run in a search's state too.
+const std::vector<std::string>& run_columns();
+
 /// One run from its columns, each given as text.
 TrainingRun run_of(const TableRow& row);
 

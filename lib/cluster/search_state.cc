@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cluster/json_member.h"
+#include "cluster/runs.h"
 
 namespace plumber {
 namespace {
@@ -33,20 +34,6 @@ const std::vector<std::string> kMembers{"schema_version",
                                         "settle_iterations",
                                         "max_cost_usd",
                                         "max_usd_per_hour"};
-const std::vector<std::string> kRunMembers{"workers",
-                                           "global_batch",
-                                           "nodes",
-                                           "iteration_s",
-                                           "sync_s",
-                                           "compute_s",
-                                           "noise",
-                                           "epochs",
-                                           "restarts",
-                                           "mean_local_sqr_norm",
-                                           "aggregate_sqr_norm",
-                                           "machine",
-                                           "iterations",
-                                           "noise_stable"};
 constexpr double kMost = 1e12;
 
 constexpr const char* kWhatAStateIs = "docs/cluster.md shows the state of a search";
@@ -79,7 +66,7 @@ std::vector<double> counts(const JsonMember& root, const std::string& key) {
 }
 
 ExploredRun explored(const JsonMember& object, const SearchState& state) {
-  object.refuse_unknown(kRunMembers);
+  object.refuse_unknown(run_columns());
   ExploredRun run;
   run.run = run_at(object);
   run.iterations = state.profile_iterations;
@@ -181,9 +168,9 @@ std::string with_run(std::string_view text, const std::string& name, const std::
     if (row.contains(key)) {
       throw Error(ErrorKind::kUsage, "--record", "'" + key + "' is there twice", "keep one");
     }
-    if (std::find(kRunMembers.begin(), kRunMembers.end(), key) == kRunMembers.end()) {
+    if (std::ranges::find(run_columns(), key) == run_columns().end()) {
       throw Error(ErrorKind::kUsage, "--record", "unknown member '" + key + "'",
-                  did_you_mean(key, kRunMembers));
+                  did_you_mean(key, run_columns()));
     }
     row[key] = json_value(part.substr(equals + 1));
     from = comma + 1;
