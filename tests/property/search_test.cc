@@ -71,7 +71,8 @@ class Exhaustive {
 };
 
 /// Every setting that edits can make, whatever the optimiser thinks worth choosing: each map
-/// sequential or with any number of calls, a prefetch above any node, any cache that is legal.
+/// sequential, inline or with calls for every core or two, a prefetch above any node, any cache
+/// that is legal.
 class EverySetting {
  public:
   EverySetting(const Problem& problem, double memory_bytes)
@@ -92,10 +93,11 @@ class EverySetting {
     const bool may_inline = problem_.analysis->costs.hand_off_known && short_calls &&
                             node.function->facts.control_flow.empty();
     if (may_inline) ways.push_back({Mode::kInline, 1});
-    for (int calls = 2; calls <= 2 * problem_.machine.cores && problem_.machine.cores >= 2;
-         ++calls) {
-      ways.push_back({Mode::kParallel, static_cast<double>(calls)});
-      if (may_inline) ways.push_back({Mode::kParallelInline, static_cast<double>(calls)});
+    const double cores = problem_.machine.cores;
+    if (cores < 2) return ways;
+    for (const double calls : {2.0, cores, 2 * cores}) {
+      ways.push_back({Mode::kParallel, calls});
+      if (may_inline) ways.push_back({Mode::kParallelInline, calls});
     }
     return ways;
   }

@@ -39,6 +39,9 @@ class InProcess:
     def digests(self, **limits):
         return plumber_tf._digests(self.dataset, limits)
 
+    def write(self, path):
+        plumber_tf._write(path, plumber_tf.serialize(self.dataset).SerializeToString())
+
     @contextlib.contextmanager
     def again(self):
         yield InProcess(self.make)
