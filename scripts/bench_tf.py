@@ -131,6 +131,9 @@ def measure(name, options, work):
         for variant, program in programs.items() if warm else ():
             count, elapsed, _ = program.pull(elements=warm)
             first[variant] = count / elapsed
+            program.pause()
+        for program in programs.values():
+            program.resume()
         rates = plumber_tf.rates_in_turn(programs.values(), options.rounds, options.seconds,
                                          warm_seconds=1 if warm else WARM_S)
     return {"plans": {variant: plan for variant, (_, plan) in plans.items()}, "first": first,

@@ -30,6 +30,7 @@ import math
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -1285,7 +1286,15 @@ class Program:
             self._opened = True
             self._answer()
 
+    def pause(self):
+        """Stops all its threads: what fills buffers would take the cores from another program."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
+
     def close(self):
+        self.resume()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
@@ -1552,15 +1561,18 @@ def _is_source(side):
 
 def rates_in_turn(programs, rounds, seconds, warm_elements=0, warm_seconds=1.0):
     """Rates of running programs, one list a program: round by round, so that what disturbs the
-    machine disturbs all of them."""
+    machine disturbs all of them. A program whose turn it is not stands still."""
     for program in programs:
         if warm_elements:
             program.pull(elements=warm_elements)
         program.pull(seconds=warm_seconds)
+        program.pause()
     found = [[] for _ in programs]
     for _ in range(rounds):
         for rates, program in zip(found, programs):
+            program.resume()
             rates.append(program.rate(seconds))
+            program.pause()
     return found
 
 

@@ -175,7 +175,8 @@ class Evaluator {
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
       const double think_s = side == 0 ? costs_.think_time_s : 0;
       const double x_s = (seg(side).work_s + think_s) / elements;
-      const double cost_s = std::max(handover_s(h_, x_s), least_handover_s(n)) * elements;
+      const double each_s = handover_s(h_, x_s) + h_.component * p_[n].components;
+      const double cost_s = std::max(each_s, least_handover_s(n)) * elements;
       seg(side).handover_s += cost_s;
       charge(side, n, cost_s);
       cpu_s_ += cost_s;
@@ -282,9 +283,11 @@ class Evaluator {
     result_.cpu_s = cpu_s_;
     if (most_handed_over_ <= 0 || machine_.cores <= 0) return;
     std::map<NodeId, double> shares;
-    for (std::size_t i = 0; i < p_.size(); ++i)
-      if (active_[id(i)] && costs_.nodes[id(i)].cpu_s > 0)
-        shares[id(i)] = costs_.nodes[id(i)].cpu_s;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const NodeCost& cost = costs_.nodes[id(i)];
+      const double cpu_s = served_from_cache(id(i)) ? h_.cache_read * cost.elements : cost.cpu_s;
+      if (active_[id(i)] && cpu_s > 0) shares[id(i)] = cpu_s;
+    }
     const double period_s = cores_period_s(cpu_s_);
     add_bound(BoundKind::kCpu, std::move(shares), period_s);
     note_period(period_s, 0, 0);

@@ -82,7 +82,7 @@ HandOff no_hand_off() {
   HandOff h;
   h.w0 = h.w1 = h.h0 = h.h1 = h.k0 = h.kop = h.kpm = h.kpm_many = 0;
   h.p1 = h.wp = h.wp_inline = h.hp = h.hp_inline = h.runner = h.c0 = h.c1 = h.cmax = 0;
-  h.legacy_handover = h.cold_copy = 0;
+  h.component = h.legacy_handover = h.cold_copy = 0;
   h.scale_w = h.scale_h = 0;
   return h;
 }

@@ -176,6 +176,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
     result.more.unchanged_cores =
         fewest_cores(most, [&](double n) { return stock_reaches(with(n), target_per_s); });
     result.limits.cores = cores.value_or(most);
+    if (result.limits.cores < most) result.limits.cores_from_trace = false;
     if (!cores) target_per_s = 0;
   }
   // From here on the limits are fixed.

@@ -91,7 +91,9 @@ class InputOf {
     if (elements <= 0) return 0;
     const double think_s = segment_number == 0 ? problem_.analysis->costs.think_time_s : 0;
     const double x_s = (segment(segment_number).work_s + think_s) / elements;
-    return handover_s(hand_off_, x_s) * elements;
+    const double each_s =
+        handover_s(hand_off_, x_s) + hand_off_.component * problem_.node(id).components;
+    return each_s * elements;
   }
   double handover_below(NodeId id) { return handover(id, now_.segment[id]); }
   double handover_above(NodeId id) {
