@@ -101,7 +101,8 @@ TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work o
   c.setting[c.batch].prefetch_above = true;
   const Evaluation e = c.on(2);
   CHECK(e.bounds[0].kind == BoundKind::kConsumer);
-  CHECK(e.period_s == Approx(4e-3 + handover_s(c.costs.hand_off, 4e-3) + c.costs.hand_off.component));
+  CHECK(e.period_s ==
+        Approx(4e-3 + handover_s(c.costs.hand_off, 4e-3) + c.costs.hand_off.component));
 }
 
 TEST_CASE("a parallel map divides its calls by their number until the cores bind") {
