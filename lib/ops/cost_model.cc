@@ -36,8 +36,8 @@ struct Segment {
 // Calls of a parallel op per root element.
 struct Calls {
   NodeId node{};
-  double period_s = 0;
-  double dispatch_s = 0;
+  ParallelCost cost;
+  double idle_s = 0;  // core seconds that too few of them lose
 };
 
 class Evaluator {
@@ -175,18 +175,12 @@ class Evaluator {
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
       const double think_s = side == 0 ? costs_.think_time_s : 0;
       const double x_s = (seg(side).work_s + think_s) / elements;
-      const double each_s = handover_s(h_, x_s) + h_.component * p_[n].components;
-      const double cost_s = std::max(each_s, least_handover_s(n)) * elements;
+      const double cost_s = element_handover_s(h_, p_[n], x_s) * elements;
       seg(side).handover_s += cost_s;
       charge(side, n, cost_s);
       cpu_s_ += cost_s;
     }
     most_handed_over_ = std::max(most_handed_over_, elements);
-  }
-
-  // Its readers hand over through buffers of an element or two, and sleep at each of them.
-  double least_handover_s(NodeId n) const {
-    return p_[n].op.starts_with("LegacyParallelInterleave") ? h_.legacy_handover : 0;
   }
 
   void add_handovers() {
@@ -237,37 +231,34 @@ class Evaluator {
       if (!active_[n] || served_from_cache(n) || !is_parallel(s.mode) ||
           is_parallel_interleave(p_[n], s))
         continue;
-      const NodeCost& cost = costs_.nodes[n];
-      const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-      const ParallelCall call = parallel_call(h_, work_s, {s.parallelism, machine_.cores},
-                                              s.mode == Mode::kParallelInline);
-      double period_s = (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, s.parallelism);
+      ParallelCost cost =
+          parallel_cost(h_, p_[n], costs_.nodes[n], calls_in_flight(s, machine_.cores));
+      cpu_s_ += cost.cpu_s;
       // One call in flight: the runner fetches its next input only when the call is done.
       if (s.parallelism < 2) {
         const Segment& runner = seg(below_[n]);
-        period_s += runner.work_s + runner.dispatch_s;
+        cost.own_s += runner.work_s + runner.dispatch_s;
       }
-      cpu_s_ += cost.calls * call.cpu_s;
-      if (p_[n].kind == Kind::kBatch) cpu_s_ += h_.cold_copy * cost.work_s;
-      const double idle_s =
-          idle_in_pauses_s(pauses_[n], s.parallelism, work_s + call.cpu_s, machine_.cores);
-      idle_s_ += idle_s;
-      if (idle_s > 0 && (!idle_node_ || idle_s > most_idle_s_)) idle_node_ = n;
-      if (idle_node_ == n) most_idle_s_ = idle_s;
-      calls_.push_back({n, period_s, cost.calls * call.wall_s / std::max(1.0, s.parallelism)});
+      calls_.push_back(
+          {n, cost, idle_in_pauses_s(pauses_[n], s.parallelism, cost.call_cpu_s, machine_.cores)});
     }
   }
 
   // Cores that wait in pauses are lost by too few calls: the node that loses most answers for it.
   void add_parallel_bounds() {
-    const double waiting_s = idle_s_ > 0 ? cores_period_s(cpu_s_ + idle_s_) : 0;
+    double idle_s = 0, most_s = 0;
+    for (const Calls& calls : calls_) {
+      idle_s += calls.idle_s;
+      most_s = std::max(most_s, calls.idle_s);
+    }
     for (const Calls& calls : calls_) {
       const NodeCost& cost = costs_.nodes[calls.node];
-      const bool waits = idle_node_ == calls.node;
-      const double period_s = std::max(calls.period_s, waits ? waiting_s : 0);
+      double period_s = calls.cost.own_s;
+      if (most_s > 0 && calls.idle_s == most_s)
+        period_s = std::max(period_s, cores_period_s(cpu_s_ + idle_s));
       add_bound(BoundKind::kParallel, {{calls.node, period_s}}, period_s);
       note_period(
-          period_s, calls.dispatch_s,
+          period_s, calls.cost.dispatch_s,
           cost.work_clamped ? cost.work_s / std::max(1.0, setting_[calls.node].parallelism) : 0);
     }
   }
@@ -335,8 +326,6 @@ class Evaluator {
   PerNode<int> above_prefetch_;  // the thread above the prefetch inserted above a node
   std::vector<Segment> segments_;
   std::vector<Calls> calls_;
-  std::optional<NodeId> idle_node_;
-  double idle_s_ = 0, most_idle_s_ = 0;  // core seconds per root element that too few calls lose
   Evaluation result_;
   double cpu_s_ = 0;
   double most_handed_over_ = 0;  // elements per root element over the busiest boundary

@@ -34,7 +34,7 @@ struct HandOff {
   double hp = 45e-6, hp_inline = 33e-6;
   double runner = 8e-6;                       // a parallel op's runner thread, a call
   double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;  // hand-over of one element through a buffer
-  double cache_read = 1.5e-6;                 // one element out of a filled memory cache
+  double cache_read = 0.5e-6;                 // one element out of a filled memory cache
   double component = 0.25e-6;                 // more for each tensor of the element
   double legacy_handover = 15e-6;             // one element out of a legacy parallel interleave
   double cold_copy = 0.25;                    // of a batch's work, more on a thread of its own

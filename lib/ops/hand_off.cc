@@ -40,17 +40,43 @@ double dispatch_cpu_s(const HandOff& h, double x_s) {
 
 double handover_s(const HandOff& h, double x_s) { return std::min(h.cmax, h.c0 + h.c1 * x_s); }
 
-ParallelCall parallel_call(const HandOff& h, double work_s, const CallsInFlight& calls,
-                           bool inline_body) {
+double element_handover_s(const HandOff& h, const Node& node, double x_s) {
+  const double each_s = handover_s(h, x_s) + h.component * node.components;
+  // Readers of a legacy interleave hand over through buffers of an element or two, and sleep at
+  // each of them.
+  const bool legacy = node.op.starts_with("LegacyParallelInterleave");
+  return legacy ? std::max(each_s, h.legacy_handover) : each_s;
+}
+
+CallsInFlight calls_in_flight(const NodeSetting& setting, double cores) {
+  return {setting.parallelism, cores, setting.mode == Mode::kParallelInline};
+}
+
+ParallelCost parallel_cost(const HandOff& h, const Node& node, const NodeCost& cost,
+                           const CallsInFlight& calls) {
+  const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
+  const ParallelCall call = parallel_call(h, work_s, calls);
+  const double beside = std::max(1.0, calls.parallelism);
+  ParallelCost all;
+  all.serial_s = cost.work_s + cost.calls * call.wall_s;
+  all.own_s = all.serial_s / beside;
+  all.dispatch_s = cost.calls * call.wall_s / beside;
+  all.cpu_s = cost.calls * call.cpu_s;
+  if (node.kind == Kind::kBatch) all.cpu_s += h.cold_copy * cost.work_s;
+  all.call_cpu_s = work_s + call.cpu_s;
+  return all;
+}
+
+ParallelCall parallel_call(const HandOff& h, double work_s, const CallsInFlight& calls) {
   if (calls.parallelism < 2) {
     const double growth = 1 - std::exp(-work_s / h.tau);
     return {h.scale_w * (h.p1 + kSingleWallGrowth * (h.w1 - h.w0) * growth),
             h.scale_h * (kSingleCpu_s + kSingleCpuGrowth_s * growth)};
   }
   const double growth = 1 - std::exp(-work_s / kParallelTau_s);
-  return {h.scale_w * ((inline_body ? h.wp_inline : h.wp) + kParallelWallGrowth_s * growth),
+  return {h.scale_w * ((calls.inline_body ? h.wp_inline : h.wp) + kParallelWallGrowth_s * growth),
           spinning_share(calls) * h.scale_h *
-              ((inline_body ? h.hp_inline : h.hp) + kParallelCpuGrowth_s * growth)};
+              ((calls.inline_body ? h.hp_inline : h.hp) + kParallelCpuGrowth_s * growth)};
 }
 
 HandOff hand_off_of(const std::optional<Calibration>& calibration) {

@@ -16,16 +16,32 @@ struct ParallelCall {
   double cpu_s = 0;
 };
 
-/// Calls of one op that may be in flight, and the cores they run on.
+/// Calls of one op that may be in flight, the cores they run on, and who runs the function's body.
 struct CallsInFlight {
   double parallelism = 1;
   double cores = 1;
+  bool inline_body = false;
 };
+CallsInFlight calls_in_flight(const NodeSetting& setting, double cores);
 
 /// Most of a call's CPU is threads that spin before they sleep, and wake again. With more calls in
 /// flight than cores they find the next one waiting: four times as many halve it.
-ParallelCall parallel_call(const HandOff& hand_off, double work_s, const CallsInFlight& calls,
-                           bool inline_body);
+ParallelCall parallel_call(const HandOff& hand_off, double work_s, const CallsInFlight& calls);
+
+/// Calls of a parallel op (a batch has one an element), s per root element.
+struct ParallelCost {
+  double serial_s = 0;    // one call after the other
+  double own_s = 0;       // that over the calls in flight
+  double dispatch_s = 0;  // of own_s, handing over
+  double cpu_s = 0;       // beyond the work
+  double call_cpu_s = 0;  // of one call, with its work
+};
+ParallelCost parallel_cost(const HandOff& hand_off, const Node& node, const NodeCost& cost,
+                           const CallsInFlight& calls);
+
+/// Handing one element of the node over to another thread, on a side with x seconds of work an
+/// element.
+double element_handover_s(const HandOff& hand_off, const Node& node, double x_s);
 
 /// The machine's constants where the trace has them, built-in ones elsewhere.
 HandOff hand_off_of(const std::optional<Calibration>& calibration);

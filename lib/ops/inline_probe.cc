@@ -14,7 +14,9 @@ Setting probe_setting(const Pipeline& pipeline) {
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const Node& node = pipeline.nodes[i];
     const bool map = node.op == "MapDataset" || node.op == "ParallelMapDatasetV2";
-    if (map && node.function && node.function->facts.control_flow.empty()) {
+    if (!map || !node.function) continue;
+    const FunctionFacts& facts = node.function->facts;
+    if (facts.control_flow.empty() && facts.python.empty()) {
       setting[static_cast<NodeId>(i)] = {Mode::kInline};
     }
   }

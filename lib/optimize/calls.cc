@@ -44,11 +44,9 @@ double work_of_a_call_s(const NodeCost& cost) {
 
 /// Seconds that one call at a time needs for a root element.
 double service_s(const Problem& problem, NodeId id, bool inline_body) {
-  const NodeCost& cost = problem.cost(id);
-  const CallsInFlight calls{2, problem.machine.cores};
-  const HandOff& hand_off = problem.analysis->costs.hand_off;
-  return cost.work_s +
-         cost.calls * parallel_call(hand_off, work_of_a_call_s(cost), calls, inline_body).wall_s;
+  const CallsInFlight calls{2, problem.machine.cores, inline_body};
+  return parallel_cost(problem.analysis->costs.hand_off, problem.node(id), problem.cost(id), calls)
+      .serial_s;
 }
 
 /// Calls for a node that needs `calls` of them on average.

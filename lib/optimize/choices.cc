@@ -40,8 +40,8 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
 
 bool runs_body_inline(Mode mode) { return mode == Mode::kInline || mode == Mode::kParallelInline; }
 
-/// True if a kernel of the function shares its work with TensorFlow's intra-op threads, at elements
-/// of this size.
+/// A kernel of the function that shares its work with TensorFlow's intra-op threads, at elements of
+/// this size; empty if there is none.
 std::string sharding_kernel(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
   const FunctionFacts& facts = node.function->facts;

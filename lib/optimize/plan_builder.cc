@@ -144,8 +144,7 @@ class Builder {
     const HandOff& constants = problem_.analysis->costs.hand_off;
     const NodeSetting& stock = problem_.stock[id];
     if (!is_boundary(problem_.node(id), stock)) return dispatch_latency_s(constants, work_s);
-    const CallsInFlight calls{stock.parallelism, problem_.machine.cores};
-    return parallel_call(constants, work_s, calls, stock.mode == Mode::kParallelInline).wall_s;
+    return parallel_call(constants, work_s, calls_in_flight(stock, problem_.machine.cores)).wall_s;
   }
 
   void add_cache(NodeId id) {
@@ -197,7 +196,8 @@ class Builder {
     if (!runs_inline || alone || problem_.node(id).outer) return false;
     const std::vector<NodeId>& consumers = problem_.consumers[id];
     return std::any_of(consumers.begin(), consumers.end(), [&](NodeId consumer) {
-      return problem_.node(consumer).op == "BatchDatasetV2";
+      return problem_.node(consumer).op == "BatchDatasetV2" &&
+             !is_boundary(problem_.node(consumer), setting(consumer));
     });
   }
 

@@ -91,9 +91,7 @@ class InputOf {
     if (elements <= 0) return 0;
     const double think_s = segment_number == 0 ? problem_.analysis->costs.think_time_s : 0;
     const double x_s = (segment(segment_number).work_s + think_s) / elements;
-    const double each_s =
-        handover_s(hand_off_, x_s) + hand_off_.component * problem_.node(id).components;
-    return each_s * elements;
+    return element_handover_s(hand_off_, problem_.node(id), x_s) * elements;
   }
   double handover_below(NodeId id) { return handover(id, now_.segment[id]); }
   double handover_above(NodeId id) {
@@ -164,20 +162,14 @@ class InputOf {
   }
 
   void set_calls(NodeId id, const NodeSetting& setting, ModeOption& option) {
-    const NodeCost& cost = problem_.cost(id);
-    const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-    const ParallelCall call =
-        parallel_call(hand_off_, work_s, {setting.parallelism, problem_.machine.cores},
-                      setting.mode == Mode::kParallelInline);
-    const double all_s = cost.work_s + cost.calls * call.wall_s;
-    option.own_s = all_s / std::max(1.0, setting.parallelism);
-    option.cpu_s +=
-        cost.calls * call.cpu_s + idle_in_pauses_s(pauses_[id], setting.parallelism,
-                                                   work_s + call.cpu_s, problem_.machine.cores);
-    if (problem_.node(id).kind == Kind::kBatch) option.cpu_s += hand_off_.cold_copy * cost.work_s;
-    option.below_s += hand_off_.runner * cost.calls;
+    const ParallelCost cost = parallel_cost(hand_off_, problem_.node(id), problem_.cost(id),
+                                            calls_in_flight(setting, problem_.machine.cores));
+    option.own_s = cost.own_s;
+    option.cpu_s += cost.cpu_s + idle_in_pauses_s(pauses_[id], setting.parallelism, cost.call_cpu_s,
+                                                  problem_.machine.cores);
+    option.below_s += hand_off_.runner * problem_.cost(id).calls;
     // One call in flight: the runner fetches its next input only when the call is done.
-    if (setting.parallelism < 2) option.below_s = std::max(option.below_s, all_s);
+    if (setting.parallelism < 2) option.below_s = std::max(option.below_s, cost.serial_s);
   }
 
   void set_readers(NodeId id, const NodeSetting& setting, ModeOption& option) {

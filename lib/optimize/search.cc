@@ -29,13 +29,9 @@ constexpr std::size_t kMostForProgramme = 300;
 
 /// What a node with only its calls to choose needs at least as stock TensorFlow runs it.
 double stock_calls_bound_s(const Problem& problem, NodeId id) {
-  const NodeSetting& setting = problem.stock[id];
-  const NodeCost& cost = problem.cost(id);
-  const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-  const ParallelCall call = parallel_call(problem.analysis->costs.hand_off, work_s,
-                                          {setting.parallelism, problem.machine.cores},
-                                          setting.mode == Mode::kParallelInline);
-  return (cost.work_s + cost.calls * call.wall_s) / std::max(1.0, setting.parallelism);
+  const CallsInFlight calls = calls_in_flight(problem.stock[id], problem.machine.cores);
+  return parallel_cost(problem.analysis->costs.hand_off, problem.node(id), problem.cost(id), calls)
+      .own_s;
 }
 
 class Search {

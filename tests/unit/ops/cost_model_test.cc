@@ -83,13 +83,17 @@ TEST_CASE("an inline probe's CPU is the sum of the work: node times are scaled t
   CHECK(c.costs.nodes[c.batch].cpu_s == Approx(1.5 * 0.6 * 50e-6));
 }
 
-TEST_CASE("an inline probe leaves control flow dispatched, and so does its sum") {
+TEST_CASE("an inline probe leaves control flow and Python dispatched, and so does its sum") {
   Chain c;
-  c.pipeline[c.map].function->facts.control_flow = {"If"};
+  FunctionFacts& facts = c.pipeline[c.map].function->facts;
   const double work_s = 32 * 100e-6 + 50e-6;
   const double hand_offs_s = 32 * dispatch_cpu_s(c.costs.hand_off, work_s / 32);
-  correct_by_probe(c.pipeline, work_s + hand_offs_s, 2, c.costs);
-  CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6));
+  for (auto* names : {&facts.control_flow, &facts.python}) {
+    facts = {};
+    *names = {"Op"};
+    correct_by_probe(c.pipeline, work_s + hand_offs_s, 2, c.costs);
+    CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6));
+  }
 }
 
 TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work off it") {
@@ -108,7 +112,7 @@ TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work o
 TEST_CASE("a parallel map divides its calls by their number until the cores bind") {
   Chain c;
   c.setting[c.map] = {Mode::kParallel, 4, false, false};
-  const ParallelCall call = parallel_call(c.costs.hand_off, 100e-6, {4, 64}, false);
+  const ParallelCall call = parallel_call(c.costs.hand_off, 100e-6, {4, 64});
   const Evaluation many = c.on(64);
   CHECK(many.bounds[0].kind == BoundKind::kParallel);
   CHECK(many.period_s == Approx(32 * (100e-6 + call.wall_s) / 4));
