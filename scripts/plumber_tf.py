@@ -1751,8 +1751,10 @@ def _command_trace(options):
 
     def setup(recorder):
         recorder.calibrated(*calibration)
-        by_default = options.calibrate is not False and _worth_a_probe(serialize(dataset))
-        if by_default if options.inline_probe is None else options.inline_probe:
+        wanted = options.inline_probe
+        if wanted is None:
+            wanted = options.calibrate is not False and _worth_a_probe(serialize(dataset))
+        if wanted:
             recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
             if problem:
                 recorder.warnings.append(f"inline probe: {problem}")
