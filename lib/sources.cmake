@@ -32,6 +32,7 @@ set(pipeline_sources
 set(ops_sources
     ops/above.cc
     ops/analysis.cc
+    ops/bookkeeping.cc
     ops/cache_class.cc
     ops/cardinality.cc
     ops/cardinality_rules.cc
@@ -59,6 +60,7 @@ set(lp_sources
     lp/linear_program.cc
     lp/write_lp.cc)
 set(optimize_sources
+    optimize/autotune.cc
     optimize/best_plan.cc
     optimize/cache_choices.cc
     optimize/calls.cc

@@ -190,7 +190,8 @@ def prediction(result, variant):
     if predicted["after_per_s"] is None:
         return "unknown"
     error = predicted["after_per_s"] / statistics.median(result["steady"][variant]) - 1
-    bound = "at most " if predicted.get("upper_bound") else ""
+    bound = ("at most " if predicted.get("upper_bound")
+             else "at least " if predicted.get("lower_bound") else "")
     return f"{bound}{predicted['after_per_s']:.4g} ({error:+.0%})"
 
 

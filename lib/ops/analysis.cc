@@ -57,10 +57,15 @@ void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis&
 Machine traced_machine(const Pipeline& p) { return {p.machine.cores, std::nullopt}; }
 
 // The probe starts anew: with a cache it ran in another epoch than the trace.
-void correct(const Pipeline& p, Analysis& a) {
+void correct(const Pipeline& p, const CounterWindow& w, Analysis& a) {
   const auto is_cache = [](const Node& node) { return node.kind == Kind::kCache; };
   if (!p.recorder || std::ranges::any_of(p.nodes, is_cache)) return;
-  correct_by_probe(p, p.recorder->inline_probe_cpu_s, p.machine.cores, a.costs);
+  // The probe runs under the program's own options, the trace always with AUTOTUNE.
+  const MeasuredCpu probe{p.recorder->inline_probe_cpu_s, p.machine.cores, p.options.autotune};
+  MeasuredCpu trace{0, p.machine.cores, true};
+  if (p.consumer.bare && w.root_elements > 0) trace.cpu_s = w.process_cpu_s / w.root_elements;
+  if (!add_inline_work(p, probe.cpu_s > 0 ? probe : trace, a.costs))
+    correct_by_probe(p, probe, a.costs);
 }
 
 void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled, Analysis& a) {
@@ -196,7 +201,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
 
   // Bounds: from here on demands are fixed.
   if (!pipeline.dumps.empty()) {
-    correct(pipeline, a);
+    correct(pipeline, window, a);
     fit(pipeline, window, filled, a);
     bound(pipeline, a);
     judge_consumer(pipeline, options, a);

@@ -35,6 +35,7 @@ struct HandOff {
   double runner = 8e-6;                       // a parallel op's runner thread, a call
   double c0 = 3e-6, c1 = 0.33, cmax = 15e-6;  // hand-over of one element through a buffer
   double cache_read = 0.5e-6;                 // one element out of a filled memory cache
+  double cache_read_untuned = 0.15e-6;        // the same without AUTOTUNE (bookkeeping.h)
   double component = 0.25e-6;                 // more for each tensor of the element
   double legacy_handover = 15e-6;             // one element out of a legacy parallel interleave
   double cold_copy = 0.25;                    // of a batch's work, more on a thread of its own
@@ -54,6 +55,7 @@ struct NodeCost {
   double disk_bytes = 0;  // file bytes read
   double iterators = 0;   // inner iterators opened (flat_map, interleave)
   bool python = false;    // holds the Python lock
+  double bookkeeping_s = 0;   // of work_s and cpu_s, what a program without AUTOTUNE saves
   bool work_clamped = false;  // node time is mostly hand-off: too small to measure
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/bookkeeping.h"
 #include "ops/hand_off.h"
 
 namespace plumber {
@@ -213,6 +214,8 @@ class DemandsOf {
     c.elements = a.visit_ratio;
     c.work_s = work_s(n, c);
     c.cpu_s = opstats_ ? a.demand_s : c.work_s;
+    if (!opstats_ && p_[n].aligned)
+      c.bookkeeping_s = out_.kappa * a.visit_ratio * bookkeeping_s(p_[n]);
     c.disk_bytes = a.disk_bytes;
     c.python = holds_python_lock(n);
     if (!p_[n].inner.empty() && !p_[n].inputs.empty())

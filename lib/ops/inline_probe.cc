@@ -3,10 +3,17 @@
 
 #include <algorithm>
 
+#include "ops/bookkeeping.h"
+
 namespace plumber {
 namespace {
 
 constexpr double kLeast = 0.25, kMost = 1.5;  // beyond that the probe ran another program
+
+/// What a measurement holds: a program that ran without AUTOTUNE spent nothing on counting for it.
+Costs as_run(const Costs& costs, const MeasuredCpu& ran) {
+  return ran.autotune ? costs : without_bookkeeping(costs);
+}
 
 /// As the probe ran it.
 Setting probe_setting(const Pipeline& pipeline) {
@@ -25,21 +32,48 @@ Setting probe_setting(const Pipeline& pipeline) {
 
 }  // namespace
 
-void correct_by_probe(const Pipeline& pipeline, double probe_cpu_s, double cores, Costs& costs) {
-  if (!costs.hand_off_known || probe_cpu_s <= 0) return;
+void correct_by_probe(const Pipeline& pipeline, const MeasuredCpu& probe, Costs& costs) {
+  if (!costs.hand_off_known || probe.cpu_s <= 0) return;
   double work_s = 0;
-  for (const NodeCost& cost : costs.nodes) work_s += cost.cpu_s;
+  const Costs ran = as_run(costs, probe);
+  for (const NodeCost& cost : ran.nodes) work_s += cost.cpu_s;
   if (!(work_s > 0)) return;
   const double all_s =
-      evaluate(pipeline, costs, probe_setting(pipeline), {cores, std::nullopt}).cpu_s;
+      evaluate(pipeline, ran, probe_setting(pipeline), {probe.cores, std::nullopt}).cpu_s;
   const double hand_offs_s = std::max(0.0, all_s - work_s);
-  const double measured_s = probe_cpu_s - hand_offs_s - costs.think_time_s;
+  const double measured_s = probe.cpu_s - hand_offs_s - costs.think_time_s;
   const double factor = std::clamp(measured_s / work_s, kLeast, kMost);
   for (NodeCost& cost : costs.nodes) {
     cost.work_s *= factor;
     cost.cpu_s *= factor;
+    cost.bookkeeping_s *= factor;
     cost.work_clamped = false;
   }
+}
+
+bool add_inline_work(const Pipeline& pipeline, const MeasuredCpu& ran, Costs& costs) {
+  if (!costs.hand_off_known) return false;
+  const Setting setting = traced_setting(pipeline);
+  PerNode<double> ops(pipeline.size(), 0);
+  double all_ops = 0;
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Mode mode = setting[id].mode;
+    if ((mode != Mode::kInline && mode != Mode::kParallelInline) || !pipeline[id].function)
+      continue;
+    ops[id] = costs.nodes[id].calls * std::max(1, pipeline[id].function->facts.ops);
+    all_ops += ops[id];
+  }
+  if (!(all_ops > 0)) return false;
+  const double known_s =
+      evaluate(pipeline, as_run(costs, ran), setting, {ran.cores, std::nullopt}).cpu_s;
+  const double missing_s = std::max(0.0, ran.cpu_s - known_s - costs.think_time_s);
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    costs.nodes[id].work_s += missing_s * ops[id] / all_ops;
+    costs.nodes[id].cpu_s += missing_s * ops[id] / all_ops;
+  }
+  return true;
 }
 
 }  // namespace plumber

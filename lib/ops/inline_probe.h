@@ -11,7 +11,19 @@
 
 namespace plumber {
 
-/// `probe_cpu_s`: CPU per root element. Nothing is changed where node times say nothing.
-void correct_by_probe(const Pipeline& pipeline, double probe_cpu_s, double cores, Costs& costs);
+/// CPU of a whole program per root element.
+struct MeasuredCpu {
+  double cpu_s = 0;
+  double cores = 1;
+  bool autotune = true;  // it ran with AUTOTUNE, which counts (bookkeeping.h)
+};
+
+/// Nothing is changed where node times say nothing.
+void correct_by_probe(const Pipeline& pipeline, const MeasuredCpu& probe, Costs& costs);
+
+/// Functions that the program itself runs inline take time that no node's counters hold: it is what
+/// the whole program's CPU has beyond the nodes and their hand-offs.
+/// Shared out by calls and the ops of a call. False, and nothing done, without such functions.
+bool add_inline_work(const Pipeline& pipeline, const MeasuredCpu& ran, Costs& costs);
 
 }  // namespace plumber

@@ -78,13 +78,15 @@ Setting stock_setting(const Pipeline& pipeline, const Machine& machine) {
     const Node& node = pipeline.nodes[i];
     NodeSetting s = as_written(node);
     if (node.parallelism == kAutotune) s.parallelism = cores;
-    if (stock_parallelises(node)) s = {Mode::kParallel, cores, false, false};
+    if (pipeline.options.parallelises_maps && stock_parallelises(node))
+      s = {Mode::kParallel, cores, false, false};
     setting[static_cast<NodeId>(i)] = s;
   }
   NodeId root = pipeline.root;
   while (pipeline[root].kind == Kind::kWrapper && !pipeline[root].inputs.empty())
     root = pipeline[root].inputs.front();
-  if (!is_boundary(pipeline[root], setting[root])) setting[root].prefetch_above = true;
+  const bool bare = !is_boundary(pipeline[root], setting[root]);
+  if (bare && pipeline.options.injects_prefetch) setting[root].prefetch_above = true;
   return setting;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lp/linear_program.h"
+#include "optimize/autotune.h"
 #include "optimize/ledger.h"
 #include "optimize/predicted.h"
 #include "optimize/shrink.h"
@@ -45,21 +46,33 @@ struct Finished {
   Settled settled;
 };
 
+/// Puts numbers in place of AUTOTUNE, and does without it where that pays.
+void fix(const Problem& problem, Settled& settled) {
+  Settled fixed = settled;
+  const double budget = problem.options->limits.memory_bytes;
+  fixed.spare_bytes = budget - planned_memory(problem, settled).planned_bytes;
+  fix_numbers(problem, fixed);
+  switch_autotune_off(problem, fixed);
+  if (fixed.any_edit) settled = std::move(fixed);
+}
+
 Finished finish(const Problem& problem, const Choices& choices, const SearchOptions& options) {
   Finished finished;
   finished.found = search(problem, choices, options);
   finished.settled = settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
   const bool unchanged = !finished.settled.any_edit && reached_by_stock(problem, options.period_s);
-  if (!unchanged) settle_first_epoch(problem, choices, finished.settled);
+  if (unchanged) return finished;
+  settle_first_epoch(problem, choices, finished.settled);
+  if (options.memory_bytes < kInfinity) fix(problem, finished.settled);
   return finished;
 }
 
 }  // namespace
 
 double rate_of(const Problem& problem, const Settled& settled) {
-  const double later_s = evaluate(problem, settled.setting).period_s;
+  const double later_s = evaluate(problem, settled).period_s;
   if (!problem.options->epochs) return later_s > 0 ? 1 / later_s : 0;
-  const double first_s = evaluate(problem, unfilled(problem, settled.setting)).period_s;
+  const double first_s = evaluate_first_epoch(problem, settled).period_s;
   return mean_rate_per_s(first_s, later_s, *problem.options->epochs);
 }
 
@@ -80,10 +93,10 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
   }
 
   Finished plan = finish(problem, best.choices, options);
-  best.without_cache_period_s = evaluate(problem, plan.settled.setting).period_s;
+  best.without_cache_period_s = evaluate(problem, plan.settled).period_s;
   if (const double share = must_bring(problem, plan.settled); share > 0) {
     Finished plain = finish(problem, without_caches(best.choices), options);
-    best.without_cache_period_s = evaluate(problem, plain.settled.setting).period_s;
+    best.without_cache_period_s = evaluate(problem, plain.settled).period_s;
     const double with = rate_of(problem, plan.settled);
     const double without = rate_of(problem, plain.settled);
     const bool reached = period_s > 0 && best.without_cache_period_s <= period_s;
@@ -92,10 +105,6 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
   if (best.over_budget) {
     shrink(problem, plan.settled);
     best.fits = planned_memory(problem, plan.settled).planned_bytes <= budget;
-  }
-  if (plan.settled.any_edit && !best.over_budget) {
-    plan.settled.spare_bytes = budget - planned_memory(problem, plan.settled).planned_bytes;
-    fix_numbers(problem, plan.settled);
   }
   best.found = std::move(plan.found);
   best.settled = std::move(plan.settled);

@@ -45,8 +45,7 @@ double work_of_a_call_s(const NodeCost& cost) {
 /// Seconds that one call at a time needs for a root element.
 double service_s(const Problem& problem, NodeId id, bool inline_body) {
   const CallsInFlight calls{2, problem.machine.cores, inline_body};
-  return parallel_cost(problem.analysis->costs.hand_off, problem.node(id), problem.cost(id), calls)
-      .serial_s;
+  return parallel_cost(problem.costs.hand_off, problem.node(id), problem.cost(id), calls).serial_s;
 }
 
 /// Calls for a node that needs `calls` of them on average.
@@ -91,8 +90,7 @@ int open_files(const Node& node, int calls) {
 PerNode<int> most_calls(const Problem& problem) {
   const double cores = cores_of(problem);
   const PerNode<double> cpu_s = cpu_from_here_up(problem);
-  const PerNode<Pause> pauses =
-      pauses_above(*problem.pipeline, problem.analysis->costs, problem.stock);
+  const PerNode<Pause> pauses = pauses_above(*problem.pipeline, problem.costs, problem.stock);
   PerNode<int> most(problem.pipeline->size(), 1);
   for (std::size_t i = 0; i < most.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
@@ -110,7 +108,7 @@ PerNode<int> most_calls(const Problem& problem) {
 int calls_wanted(const Problem& problem, const Setting& setting, NodeId id, double period_s) {
   const NodeSetting& node = setting[id];
   if (problem.node(id).inner.empty()) {
-    const PerNode<Pause> pauses = pauses_above(*problem.pipeline, problem.analysis->costs, setting);
+    const PerNode<Pause> pauses = pauses_above(*problem.pipeline, problem.costs, setting);
     const double service = service_s(problem, id, node.mode == Mode::kParallelInline);
     const int wanted = with_spare(problem, id, pauses[id], kHedge * service / period_s);
     return enough_for_all(problem, setting, id, wanted);

@@ -110,14 +110,14 @@ bool worth_inline(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
   const NodeCost& cost = problem.cost(id);
   if (!node.function || cost.calls <= 0 || cost.python) return false;
-  return problem.analysis->costs.hand_off_known && cost.work_s < kShortCall_s * cost.calls;
+  return problem.costs.hand_off_known && cost.work_s < kShortCall_s * cost.calls;
 }
 
 /// Sequential again is only a choice where hand-overs weigh: long calls lose nothing beside others,
 /// and readers of large elements gain from reading ahead.
 bool worth_sequential(const Problem& problem, NodeId id) {
   const NodeCost& cost = problem.cost(id);
-  if (!problem.analysis->costs.hand_off_known) return false;
+  if (!problem.costs.hand_off_known) return false;
   if (problem.machine.cores < 2) return true;
   if (!problem.node(id).inner.empty()) return inner_work_s(problem, id) < kHandover_s;
   return cost.work_s < kShortCall_s * std::max(cost.calls, 1e-9);
@@ -184,7 +184,7 @@ bool worse_by_rule(const ModeChoice& a, const ModeChoice& b) {
 
 double total_work(const Problem& problem) {
   double total = 0;
-  for (const NodeCost& cost : problem.analysis->costs.nodes) total += cost.work_s;
+  for (const NodeCost& cost : problem.costs.nodes) total += cost.work_s;
   return total;
 }
 

@@ -116,7 +116,7 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
 }
 
 bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
-  const double period_s = evaluate(problem, settled.setting).period_s;
+  const double period_s = evaluate(problem, settled).period_s;
   return period_s > 0 && 1 / period_s >= rate_per_s * kReached;
 }
 

@@ -28,7 +28,7 @@ void resize_buffers(const Problem& problem, const Settled& settled,
 }
 
 void add_inserted(const Problem& problem, const Settled& settled, std::vector<MemoryItem>& items) {
-  const double period_s = evaluate(problem, settled.setting).period_s;
+  const double period_s = evaluate(problem, settled).period_s;
   for (std::size_t i = 0; i < settled.setting.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const NodeSetting& setting = settled.setting[id];

@@ -53,6 +53,7 @@ struct Predicted {
   double after_per_s = 0;
   std::pair<double, double> range_per_s{0, 0};
   bool upper_bound = false;
+  bool lower_bound = false;
   std::string why;     // why a range or a bound, or what the number rests on
   double speedup = 1;  // after / before
   std::optional<double> cache_pays_after_epochs;

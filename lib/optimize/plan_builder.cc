@@ -17,12 +17,13 @@ namespace {
 constexpr const char* kMapParallelization = "experimental_optimization.map_parallelization";
 constexpr const char* kMapAndBatchFusion = "experimental_optimization.map_and_batch_fusion";
 constexpr std::size_t kMostWork = 300'000;  // edits times nodes; larger plans tell no single gains
+constexpr const char* kAutotuneOption = "autotune.enabled";
 constexpr const char* kPoolSize = "threading.private_threadpool_size";
 
 class Builder {
  public:
   Builder(const Problem& problem, const Settled& settled)
-      : problem_(problem), settled_(settled), now_(evaluate(problem, settled.setting)) {
+      : problem_(problem), settled_(settled), now_(evaluate(problem, settled)) {
     std::size_t changed = 0;
     for (const ModeChange* change : settled.changes) changed += change == nullptr ? 0 : 1;
     tells_gains_ = changed * settled.changes.size() <= kMostWork;
@@ -53,16 +54,21 @@ class Builder {
   /// The rate that is lost when this node alone stays as stock TensorFlow runs it. In the first
   /// epoch where the node lies below a filled cache.
   double gain_per_s(NodeId id, bool first_epoch) const {
-    Setting without = settled_.setting;
-    without[id] = problem_.stock[id];
-    Setting with = settled_.setting;
-    if (first_epoch) {
-      without = unfilled(problem_, without);
-      with = unfilled(problem_, with);
-    }
-    const double slow_s = evaluate(problem_, without).period_s;
-    const double fast_s = evaluate(problem_, with).period_s;
+    Settled without = settled_;
+    without.setting[id] = problem_.stock[id];
+    const double slow_s = period_s(without, first_epoch);
+    const double fast_s = period_s(settled_, first_epoch);
     return slow_s > 0 && fast_s > 0 ? std::max(0.0, 1 / fast_s - 1 / slow_s) : 0;
+  }
+
+  double period_s(const Settled& settled, bool first_epoch) const {
+    return (first_epoch ? evaluate_first_epoch(problem_, settled) : evaluate(problem_, settled))
+        .period_s;
+  }
+
+  /// The rate that is lost without a part of the plan.
+  double lost_per_s(const Settled& without) const {
+    return std::max(0.0, 1 / now_.period_s - 1 / evaluate(problem_, without).period_s);
   }
 
   bool runs_in_steady_state(NodeId id) const {
@@ -141,7 +147,7 @@ class Builder {
 
   /// What a call costs beyond its work as stock TensorFlow runs it.
   double hand_off_s(NodeId id, double work_s) const {
-    const HandOff& constants = problem_.analysis->costs.hand_off;
+    const HandOff& constants = problem_.costs.hand_off;
     const NodeSetting& stock = problem_.stock[id];
     if (!is_boundary(problem_.node(id), stock)) return dispatch_latency_s(constants, work_s);
     return parallel_call(constants, work_s, calls_in_flight(stock, problem_.machine.cores)).wall_s;
@@ -159,9 +165,9 @@ class Builder {
   }
 
   double gain_of_cache(NodeId id) const {
-    Setting without = settled_.setting;
-    without[id].cached = false;
-    return std::max(0.0, 1 / now_.period_s - 1 / evaluate(problem_, without).period_s);
+    Settled without = settled_;
+    without.setting[id].cached = false;
+    return lost_per_s(without);
   }
 
   void add_prefetch(NodeId id) {
@@ -173,9 +179,9 @@ class Builder {
                                    : "what is above it and what is below it run on two threads";
     Edit& edit = add(EditKind::kInsertPrefetch, id, reason, size);
     if (problem_.stock[id].prefetch_above) return;
-    Setting without = settled_.setting;
-    without[id].prefetch_above = false;
-    edit.gain_per_s = std::max(0.0, 1 / now_.period_s - 1 / evaluate(problem_, without).period_s);
+    Settled without = settled_;
+    without.setting[id].prefetch_above = false;
+    edit.gain_per_s = lost_per_s(without);
   }
 
   void add_buffer(NodeId id) {
@@ -216,6 +222,7 @@ class Builder {
     }
     switch_off(kMapAndBatchFusion, fused,
                " is inline; TensorFlow would fuse it with the batch above and dispatch it again");
+    if (settled_.autotune_off) add_autotune_off();
     const double traced = problem_.pipeline->machine.cores;
     if (problem_.machine.cores >= traced || traced <= 0) return;
     plan_.edits.push_back(
@@ -228,6 +235,15 @@ class Builder {
                      format_number(problem_.machine.cores), format_number(traced)),
          {},
          ""});
+  }
+
+  void add_autotune_off() {
+    Settled without = settled_;
+    without.autotune_off = false;
+    plan_.edits.push_back({"", EditKind::kSetOptions, "", kAutotuneOption, false,
+                           "every number is fixed: nothing is left to tune, and counting for it "
+                           "takes time in each element",
+                           lost_per_s(without), ""});
   }
 
   const Problem& problem_;
@@ -258,7 +274,13 @@ void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
                           {},
                           ""});
   }
+  const auto is_set = [&](const std::string& path) {
+    return std::any_of(plan.edits.begin(), plan.edits.end(), [&](const Edit& edit) {
+      return edit.kind == EditKind::kSetOptions && edit.to == path;
+    });
+  };
   for (const std::string& path : pipeline.recorder_options) {
+    if (is_set(path)) continue;  // by the plan
     plan.edits.push_back(
         {"", EditKind::kSetOptions, "", path, {}, "set by the tracer, not by you", {}, ""});
   }

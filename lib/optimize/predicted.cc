@@ -15,6 +15,7 @@ constexpr double kMuch = 0.3;  // of the period: more than this must be known we
 constexpr double kUnexplained = 0.5;
 constexpr double kNear = 0.10;  // plans without dispatch and parallel calls
 constexpr double kWide = 0.25;
+constexpr double kQuickerHandedOn = 2.5;  // small elements out of a cache, at the most
 
 double rate_of(double period_s) { return period_s > 0 ? 1 / period_s : 0; }
 
@@ -46,7 +47,7 @@ bool any_never_ran(const Problem& problem) {
 /// What a rate must not be printed as a number for; empty: nothing.
 std::string why_upper_bound(const Problem& problem, const Settled& settled,
                             const Evaluation& after) {
-  const Costs& costs = problem.analysis->costs;
+  const Costs& costs = problem.costs;
   if (costs.hand_off.scale_clamped && after.dispatch_s > 0.2 * after.period_s) {
     return "this machine hands calls over at a speed that the model does not know";
   }
@@ -86,6 +87,32 @@ bool hands_over_calls(const Problem& problem, const Settled& settled) {
   return false;
 }
 
+/// Seconds per root element that a node spends on elements which take it less than the trace can
+/// tell, 0 if they are longer.
+double tiny_work_s(const Problem& problem, const Costs& costs, const Settled& settled, NodeId id) {
+  constexpr double kTiny_s = 0.5e-6;
+  const Node& node = problem.node(id);
+  double elements = costs.nodes[id].elements;
+  if (settled.setting[id].cached && node.kind != Kind::kCache)
+    return elements * costs.hand_off.cache_read;
+  if (!node.inputs.empty())
+    elements = std::max(elements, costs.nodes[node.inputs.front()].elements);
+  const double work_s = costs.nodes[id].work_s;
+  return work_s < elements * kTiny_s ? work_s : 0;
+}
+
+/// True if much of the period goes to handing on small elements out of a new cache. The trace saw
+/// new ones, which come from another thread and are freed: that takes longer.
+bool hands_on_cached(const Problem& problem, const Settled& settled, const Evaluation& after) {
+  const Costs& costs = settled.autotune_off ? problem.untuned : problem.costs;
+  if (!costs.hand_off_known || !any_planned_cache(problem, settled)) return false;
+  if (after.bounds.empty() || after.bounds.front().kind == BoundKind::kConsumer) return false;
+  double tiny_s = 0;
+  for (const NodeId id : after.bounds.front().nodes)
+    tiny_s += tiny_work_s(problem, costs, settled, id);
+  return tiny_s > kMuch * after.period_s;
+}
+
 void set_range(const Problem& problem, const Settled& settled, const Evaluation& after,
                Predicted& predicted) {
   const double rate = predicted.after_per_s;
@@ -96,13 +123,19 @@ void set_range(const Problem& problem, const Settled& settled, const Evaluation&
     predicted.range_per_s = {least, rate};
     return;
   }
-  const bool traced_hand_off = problem.analysis->costs.hand_off_known;
+  if (hands_on_cached(problem, settled, after)) {
+    predicted.lower_bound = true;
+    predicted.range_per_s = {rate * (1 - kWide), rate * kQuickerHandedOn};
+    predicted.why = "elements out of a cache are handed on in less time than new ones were";
+    return;
+  }
+  const bool traced_hand_off = problem.costs.hand_off_known;
   const bool wide = hands_over_calls(problem, settled) || !traced_hand_off;
   const double width = wide ? kWide : kNear;
   predicted.range_per_s = {rate * (1 - width), rate * (1 + width)};
   if (!traced_hand_off) {
     predicted.why = "CPU time of the trace, taken to grow with the rate alone";
-  } else if (problem.analysis->costs.hand_off.calibrated) {
+  } else if (problem.costs.hand_off.calibrated) {
     predicted.why = "times of the trace, hand-offs as calibrated on its machine";
   } else {
     predicted.why = "times of the trace, hand-offs as on a machine that was measured before";
@@ -119,8 +152,8 @@ double mean_rate_per_s(double first_period_s, double later_period_s, double epoc
 Predicted predict(const Problem& problem, const Settled& settled, double without_cache_period_s) {
   Predicted predicted;
   const Evaluation before = evaluate(problem, problem.stock);
-  const Evaluation after = evaluate(problem, settled.setting);
-  const Evaluation first = evaluate(problem, unfilled(problem, settled.setting));
+  const Evaluation after = evaluate(problem, settled);
+  const Evaluation first = evaluate_first_epoch(problem, settled);
   predicted.as_traced_per_s = problem.analysis->rate.observed_per_s;
   predicted.before_per_s = rate_of(before.period_s);
   predicted.after_per_s = rate_of(after.period_s);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/problem.h"
 
+#include "ops/bookkeeping.h"
+
 namespace plumber {
 
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
@@ -9,9 +11,12 @@ Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                   &analysis,
                   &options,
                   machine,
+                  {},
+                  without_bookkeeping(analysis.costs),
                   stock_setting(pipeline, machine),
                   PerNode<std::vector<NodeId>>(pipeline.size()),
                   {}};
+  problem.costs = pipeline.options.autotune ? analysis.costs : problem.untuned;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     problem.by_name.emplace(pipeline[id].name, id);
@@ -22,7 +27,7 @@ Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
 }
 
 Evaluation evaluate(const Problem& problem, const Setting& setting) {
-  return evaluate(*problem.pipeline, problem.analysis->costs, setting, problem.machine);
+  return evaluate(*problem.pipeline, problem.costs, setting, problem.machine);
 }
 
 NodeId last_node(const Pipeline& pipeline) {

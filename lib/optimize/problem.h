@@ -17,12 +17,14 @@ struct Problem {
   const Analysis* analysis = nullptr;
   const OptimizeOptions* options = nullptr;
   Machine machine;
+  Costs costs;    // of the program under its own options
+  Costs untuned;  // the same where AUTOTUNE is switched off
   Setting stock;  // the program as it is, under TensorFlow's default rewrites
   PerNode<std::vector<NodeId>> consumers;
   std::map<std::string, NodeId> by_name;
 
   const Node& node(NodeId id) const { return (*pipeline)[id]; }
-  const NodeCost& cost(NodeId id) const { return analysis->costs.nodes[id]; }
+  const NodeCost& cost(NodeId id) const { return costs.nodes[id]; }
 };
 
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,

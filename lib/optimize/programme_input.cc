@@ -27,10 +27,10 @@ class InputOf {
       : problem_(problem),
         choices_(choices),
         setting_(setting),
-        hand_off_(problem.analysis->costs.hand_off),
+        hand_off_(problem.costs.hand_off),
         now_(evaluate(problem, setting)),
         active_(active_nodes(*problem.pipeline, setting)),
-        pauses_(pauses_above(*problem.pipeline, problem.analysis->costs, setting)) {
+        pauses_(pauses_above(*problem.pipeline, problem.costs, setting)) {
     sum_segments();
   }
 
@@ -42,7 +42,7 @@ class InputOf {
       const auto id = static_cast<NodeId>(i);
       input.nodes[id] = options_of(id);
     }
-    input.think_s = problem_.analysis->costs.think_time_s;
+    input.think_s = problem_.costs.think_time_s;
     input.usable_cores = usable_cores();
     input.disk_bytes_per_s = problem_.machine.disk_bytes_per_s;
     return input;
@@ -78,7 +78,7 @@ class InputOf {
 
   double usable_cores() const {
     const double cores = problem_.machine.cores;
-    if (!problem_.analysis->costs.hand_off_known) return cores;
+    if (!problem_.costs.hand_off_known) return cores;
     for (const Bound& bound : now_.bounds) {
       if (bound.kind == BoundKind::kCpu) return bound.bound_per_s * now_.cpu_s;
     }
@@ -89,7 +89,7 @@ class InputOf {
   double handover(NodeId id, int segment_number) {
     const double elements = problem_.cost(id).elements;
     if (elements <= 0) return 0;
-    const double think_s = segment_number == 0 ? problem_.analysis->costs.think_time_s : 0;
+    const double think_s = segment_number == 0 ? problem_.costs.think_time_s : 0;
     const double x_s = (segment(segment_number).work_s + think_s) / elements;
     return element_handover_s(hand_off_, problem_.node(id), x_s) * elements;
   }

@@ -9,14 +9,14 @@ namespace plumber {
 namespace {
 
 /// What the plan's rate would be with a cache above this node instead of those on its path.
-double rate_with_cache(const Problem& problem, const Settled& settled, NodeId id) {
-  Setting setting = settled.setting;
+double rate_with_cache(const Problem& problem, Settled settled, NodeId id) {
+  Setting& setting = settled.setting;
   setting[id].cached = true;
   for (NodeId above = id; !problem.consumers[above].empty();) {
     above = problem.consumers[above].front();
     if (!problem.stock[above].cached) setting[above].cached = false;
   }
-  const double period_s = evaluate(problem, setting).period_s;
+  const double period_s = evaluate(problem, settled).period_s;
   return period_s > 0 ? 1 / period_s : 0;
 }
 
@@ -53,7 +53,7 @@ const ModeChange* unused_change(const Problem& problem, const BestPlan& plan, No
 std::vector<Rejected> rejected_edits(const Problem& problem, const BestPlan& plan) {
   std::vector<Rejected> rejected = plan.choices.rejected;
   const PerNode<bool> active = active_nodes(*problem.pipeline, plan.settled.setting);
-  const double period_s = evaluate(problem, plan.settled.setting).period_s;
+  const double period_s = evaluate(problem, plan.settled).period_s;
   if (!(period_s > 0)) return rejected;
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto id = static_cast<NodeId>(i);

@@ -30,8 +30,7 @@ constexpr std::size_t kMostForProgramme = 300;
 /// What a node with only its calls to choose needs at least as stock TensorFlow runs it.
 double stock_calls_bound_s(const Problem& problem, NodeId id) {
   const CallsInFlight calls = calls_in_flight(problem.stock[id], problem.machine.cores);
-  return parallel_cost(problem.analysis->costs.hand_off, problem.node(id), problem.cost(id), calls)
-      .own_s;
+  return parallel_cost(problem.costs.hand_off, problem.node(id), problem.cost(id), calls).own_s;
 }
 
 class Search {
@@ -63,7 +62,7 @@ class Search {
   void solve_rounds(const Candidate& stock) {
     Setting around = stock.setting;
     // Without hand-offs the numbers do not depend on the setting.
-    const bool once = options_.quick || !problem_.analysis->costs.hand_off_known;
+    const bool once = options_.quick || !problem_.costs.hand_off_known;
     const int rounds = once ? 1 : size_ <= kSmall ? kRounds : 2;
     for (int round = 0; round < rounds; ++round) {
       ProgrammeInput input = programme_input(problem_, choices_, around);

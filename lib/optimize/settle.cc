@@ -87,6 +87,16 @@ bool differs(const Problem& problem, const Settled& settled) {
 
 }  // namespace
 
+Evaluation evaluate(const Problem& problem, const Settled& settled) {
+  const Costs& costs = settled.autotune_off ? problem.untuned : problem.costs;
+  return evaluate(*problem.pipeline, costs, settled.setting, problem.machine);
+}
+
+Evaluation evaluate_first_epoch(const Problem& problem, Settled settled) {
+  settled.setting = unfilled(problem, std::move(settled.setting));
+  return evaluate(problem, settled);
+}
+
 Settled settle(const Problem& problem, const Choices& choices, const Decisions& decisions,
                double memory_bytes) {
   const std::size_t size = problem.pipeline->size();

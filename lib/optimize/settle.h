@@ -14,8 +14,13 @@ struct Settled {
   PerNode<char> fixed_autotune;        // its change only puts a number in place of AUTOTUNE
   PerNode<int> buffers;                // new size of a prefetch of the program; 0: as it is
   bool any_edit = false;               // besides numbers in place of AUTOTUNE
+  bool autotune_off = false;           // nothing is left to tune, and counting for it costs time
   double spare_bytes = 0;              // of the memory
 };
+
+/// Seconds per root element of the plan: in the steady state, and before its caches are filled.
+Evaluation evaluate(const Problem& problem, const Settled& settled);
+Evaluation evaluate_first_epoch(const Problem& problem, Settled settled);
 
 Settled settle(const Problem& problem, const Choices& choices, const Decisions& decisions,
                double memory_bytes);

@@ -237,6 +237,28 @@ void apply_determinism(const GraphDef& graph, Pipeline& pipeline) {
     if (node.determinism_by_options) node.deterministic = false;
 }
 
+/// The user's Options; those of a tracer that stand in the graph do not count.
+ProgramOptions program_options(const GraphDef& graph, bool has_tracers_options) {
+  ProgramOptions result;
+  if (has_tracers_options) return result;
+  bool defaults = true;
+  std::optional<bool> parallelises_maps, injects_prefetch;
+  for (const NodeDef& node : graph.node()) {
+    const auto options = options_of(node);
+    if (!options) continue;
+    const auto& rewrites = options->optimization_options();
+    if (options->autotune_options().has_enabled())
+      result.autotune = options->autotune_options().enabled();
+    if (rewrites.has_apply_default_optimizations())
+      defaults = rewrites.apply_default_optimizations();
+    if (rewrites.has_map_parallelization()) parallelises_maps = rewrites.map_parallelization();
+    if (rewrites.has_inject_prefetch()) injects_prefetch = rewrites.inject_prefetch();
+  }
+  result.parallelises_maps = result.autotune && parallelises_maps.value_or(defaults);
+  result.injects_prefetch = result.autotune && injects_prefetch.value_or(defaults);
+  return result;
+}
+
 bool reads_variable(const Function& function) {
   const auto& reads = function.facts.state_reads;
   return std::find(reads.begin(), reads.end(), "ReadVariableOp") != reads.end();
@@ -311,6 +333,7 @@ Pipeline build_pipeline(const Trace& trace) {
   pipeline.warnings = trace.warnings;
   pipeline.consumer = consumer_of(trace);
   pipeline.recorder_options = recorder_options(trace);
+  pipeline.options = program_options(*trace.graph, !pipeline.recorder_options.empty());
   Builder(trace, pipeline).run();
   pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
   set_outer_of_inner_chains(pipeline);

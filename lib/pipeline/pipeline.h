@@ -147,6 +147,13 @@ struct PipelineDump {
   PerNode<Counters> counters;
 };
 
+/// What the program's own Options let stock TensorFlow do.
+struct ProgramOptions {
+  bool autotune = true;
+  bool parallelises_maps = true;  // only with AUTOTUNE
+  bool injects_prefetch = true;   // only with AUTOTUNE
+};
+
 struct Pipeline {
   std::string name;
   Dialect dialect = Dialect::kNone;
@@ -159,6 +166,7 @@ struct Pipeline {
   std::map<std::string, double> file_bytes;
   bool file_bytes_are_completed_only = false;
   std::vector<std::string> recorder_options;  // Options fields that the tracer set, to be dropped
+  ProgramOptions options;
   std::string graph_fingerprint;
   Unaligned unaligned;
   std::vector<std::string> warnings;

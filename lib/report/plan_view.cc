@@ -29,6 +29,10 @@ std::string changes_text(const Plan& plan) {
   return fmt::format("{} change{}", edits, edits == 1 ? "" : "s");
 }
 
+std::string bound_words(const Predicted& predicted) {
+  return predicted.upper_bound ? "at most " : predicted.lower_bound ? "at least " : "";
+}
+
 // The program did not fit: the plan makes it hold less, at the expense of its rate if need be.
 Sentence shrunk_sentence(const OptimizeResult& result) {
   const PlannedMemory& memory = result.memory;
@@ -40,8 +44,7 @@ Sentence shrunk_sentence(const OptimizeResult& result) {
                      {Unit::kBytes, memory.planned_bytes}}};
   if (predicted.before_per_s > 0) {
     sentence +=
-        {predicted.upper_bound ? " and runs at up to {} (stock TensorFlow: {})"
-                               : " and runs at {} (stock TensorFlow: {})",
+        {" and runs at " + bound_words(predicted) + "{} (stock TensorFlow: {})",
          {{Unit::kPerSecond, predicted.after_per_s}, {Unit::kPerSecond, predicted.before_per_s}}};
   }
   sentence.pattern += ".";
@@ -61,14 +64,13 @@ Sentence optimal_sentence(const OptimizeResult& result) {
     sentence.pattern += ".";
     return sentence;
   }
-  Sentence sentence{
-      predicted.upper_bound
-          ? "From {} (stock TensorFlow) to at most {}: up to {} times as fast with {} on "
-          : "From {} (stock TensorFlow) to {}: {} times as fast with {} on ",
-      {{Unit::kPerSecond, predicted.before_per_s},
-       {Unit::kPerSecond, predicted.after_per_s},
-       {Unit::kNone, predicted.speedup},
-       {Unit::kNone, changes_text(result.plan)}}};
+  const std::string times = predicted.upper_bound ? "up to " : bound_words(predicted);
+  Sentence sentence{"From {} (stock TensorFlow) to " + bound_words(predicted) + "{}: " + times +
+                        "{} times as fast with {} on ",
+                    {{Unit::kPerSecond, predicted.before_per_s},
+                     {Unit::kPerSecond, predicted.after_per_s},
+                     {Unit::kNone, predicted.speedup},
+                     {Unit::kNone, changes_text(result.plan)}}};
   add_limits(sentence, result.limits);
   sentence.pattern += ".";
   return sentence;
@@ -111,12 +113,12 @@ Sentence first_sentence(const OptimizeResult& result) {
   return sentence;
 }
 
-// "Between 69/s and 115/s: ...", "An upper bound: ...": how far to trust the number, and why.
+// "Expect 69/s to 115/s: ...", "An upper bound: ...": how far to trust the number, and why.
 Sentence trust_sentence(const Predicted& predicted) {
   const std::pair<Unit, Value> why{Unit::kNone, predicted.why};
   const auto [low, high] = predicted.range_per_s;
-  Sentence sentence{"An upper bound", {}};
-  if (!predicted.upper_bound) {
+  Sentence sentence{predicted.upper_bound ? "An upper bound" : "A lower bound", {}};
+  if (!predicted.upper_bound && !predicted.lower_bound) {
     if (high <= low) return {predicted.why.empty() ? "" : "It rests on this: {}.", {why}};
     sentence = {"Expect {}", {{Unit::kPerSecond, std::vector<double>{low, high}}}};
   }
@@ -208,6 +210,7 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
        {"range_per_s", "", Unit::kPerSecond,
         std::vector<double>{predicted.range_per_s.first, predicted.range_per_s.second}},
        {"upper_bound", "", Unit::kNone, predicted.upper_bound},
+       {"lower_bound", "", Unit::kNone, predicted.lower_bound},
        {"why", "", Unit::kNone, predicted.why},
        {"speedup", "", Unit::kNone, predicted.speedup},
        {"cache_pays_after_epochs", "", Unit::kNone, value_of(predicted.cache_pays_after_epochs)}}};

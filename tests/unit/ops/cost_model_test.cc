@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catch2_any.h"
+#include "ops/bookkeeping.h"
 #include "ops/hand_off.h"
 #include "ops/inline_probe.h"
 #include "pipeline_builder.h"
@@ -72,14 +73,35 @@ TEST_CASE("an inline function costs its work alone") {
   CHECK(c.on(2).period_s == Approx(32 * 100e-6 + 50e-6));
 }
 
+TEST_CASE("what inline functions of the program take is in no node: it is what else was measured") {
+  Chain c;
+  const double batch_s = 50e-6;
+  CHECK_FALSE(add_inline_work(c.pipeline, {1, 2}, c.costs));  // none is inline
+  c.pipeline[c.map].inter_op = false;
+  c.costs.nodes[c.map].work_s = c.costs.nodes[c.map].cpu_s = 0;
+  REQUIRE(add_inline_work(c.pipeline, {batch_s + 32 * 7e-6, 2}, c.costs));
+  CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 7e-6));
+  CHECK(c.costs.nodes[c.batch].work_s == Approx(batch_s));
+}
+
+TEST_CASE("a program without AUTOTUNE saves its bookkeeping, and keeps a fifth of a node's time") {
+  Chain c;
+  c.costs.nodes[c.batch].bookkeeping_s = 20e-6;
+  c.costs.nodes[c.map].bookkeeping_s = 1;
+  const Costs without = without_bookkeeping(c.costs);
+  CHECK(without.nodes[c.batch].work_s == Approx(30e-6));
+  CHECK(without.nodes[c.map].cpu_s == Approx(0.2 * 32 * 100e-6));
+  CHECK(without.hand_off.cache_read < c.costs.hand_off.cache_read);
+}
+
 TEST_CASE("an inline probe's CPU is the sum of the work: node times are scaled to it") {
   Chain c;
-  correct_by_probe(c.pipeline, 0.6 * (32 * 100e-6 + 50e-6), 2, c.costs);
+  correct_by_probe(c.pipeline, {0.6 * (32 * 100e-6 + 50e-6), 2}, c.costs);
   CHECK(c.costs.nodes[c.map].work_s == Approx(0.6 * 32 * 100e-6));
   CHECK(c.costs.nodes[c.batch].cpu_s == Approx(0.6 * 50e-6));
-  correct_by_probe(c.pipeline, 1e9, 2, c.costs);  // another program ran: not believed
+  correct_by_probe(c.pipeline, {1e9, 2}, c.costs);  // another program ran: not believed
   CHECK(c.costs.nodes[c.batch].cpu_s == Approx(1.5 * 0.6 * 50e-6));
-  correct_by_probe(c.pipeline, 0, 2, c.costs);  // no probe
+  correct_by_probe(c.pipeline, {0, 2}, c.costs);  // no probe
   CHECK(c.costs.nodes[c.batch].cpu_s == Approx(1.5 * 0.6 * 50e-6));
 }
 
@@ -91,7 +113,7 @@ TEST_CASE("an inline probe leaves control flow and Python dispatched, and so doe
   for (auto* names : {&facts.control_flow, &facts.python}) {
     facts = {};
     *names = {"Op"};
-    correct_by_probe(c.pipeline, work_s + hand_offs_s, 2, c.costs);
+    correct_by_probe(c.pipeline, {work_s + hand_offs_s, 2}, c.costs);
     CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6));
   }
 }
