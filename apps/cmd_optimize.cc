@@ -34,7 +34,7 @@ struct Options {
   std::string cores, memory, disk, target_rate, epochs, think_time, allow;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
-  bool no_cache = false, strict_order = false;
+  bool no_cache = false, strict_order = false, keep_autotune = false;
 };
 
 // --model names the optimiser's model, or beside --graph the ModelProto.
@@ -70,6 +70,18 @@ std::set<Permission> permissions_of(const std::string& list) {
   return permissions;
 }
 
+// Bytes without a unit are allowed, but so few are a slip for gigabytes.
+double memory_of(const std::string& text) {
+  constexpr double kLeast_bytes = 1024;
+  const auto bytes = static_cast<double>(parse_bytes(text, "--mem"));
+  const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
+  if (bare && bytes < kLeast_bytes) {
+    throw Error(ErrorKind::kUsage, "--mem", fmt::format("{} is {} bytes", text, text),
+                fmt::format("for GiB write --mem {}G", text));
+  }
+  return bytes;
+}
+
 // All that can be said without the trace, so that a wrong word is refused before a long read.
 OptimizeOptions options_of(const Options& options) {
   OptimizeOptions how;
@@ -79,7 +91,7 @@ OptimizeOptions options_of(const Options& options) {
                 fmt::format("give up to {}", kMostCores));
   }
   if (!options.memory.empty()) {
-    how.limits.memory_bytes = static_cast<double>(parse_bytes(options.memory, "--mem"));
+    how.limits.memory_bytes = memory_of(options.memory);
   }
   if (!options.disk.empty()) {
     how.limits.disk_bytes_per_s = parse_bytes_per_s(options.disk, "--disk");
@@ -93,7 +105,12 @@ OptimizeOptions options_of(const Options& options) {
   }
   how.allow_cache = !options.no_cache;
   how.strict_order = options.strict_order;
+  how.keep_autotune = options.keep_autotune;
   how.permissions = permissions_of(options.allow);
+  if (how.strict_order && how.permissions.contains(Permission::kFrozenOrder)) {
+    throw Error(ErrorKind::kUsage, "--strict-order", "it forbids what --allow frozen-order permits",
+                "give one of them");
+  }
   return how;
 }
 
@@ -186,6 +203,8 @@ void add_limits(CLI::App& command, Options& options) {
 
 void add_choices(CLI::App& command, Options& options) {
   command.add_flag("--no-cache", options.no_cache, "Plan without new caches");
+  command.add_flag("--keep-autotune", options.keep_autotune,
+                   "Leave AUTOTUNE on, and what it tunes to it; the plan sets its least");
   command.add_flag("--strict-order", options.strict_order,
                    "Refuse caches that narrow the order of elements");
   add_value(command, "--allow", options.allow,

@@ -8,6 +8,12 @@
 
 namespace plumber {
 
+namespace {
+
+constexpr std::string_view kPowers = "kMG";  // of 1000, as reports print rates
+
+}  // namespace
+
 CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& value,
                        const OptionText& text) {
   return command.add_option(name, value, text.purpose)->type_name(text.value);
@@ -29,8 +35,12 @@ double parse_positive(const std::string& text, const std::string& where) {
 }
 
 double parse_rate(const std::string& text, const std::string& where) {
-  const bool with_unit = text.size() > 2 && text.ends_with("/s");
-  return parse_positive(with_unit ? text.substr(0, text.size() - 2) : text, where);
+  std::string number = text;
+  if (number.size() > 2 && number.ends_with("/s")) number.resize(number.size() - 2);
+  const std::size_t power = number.empty() ? std::string::npos : kPowers.find(number.back());
+  if (power == std::string::npos) return parse_positive(number, where);
+  number.pop_back();
+  return parse_positive(number, where) * std::pow(1000.0, static_cast<double>(power + 1));
 }
 
 std::vector<std::string> split_list(const std::string& text) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -40,6 +41,19 @@ bool same_file(const std::string& a, const std::string& b) {
   const bool exists = std::filesystem::exists(a, none) && std::filesystem::exists(b, none);
   if (!exists) return a == b;
   return std::filesystem::is_regular_file(a, none) && std::filesystem::equivalent(a, b, none);
+}
+
+// A name that promises what no command writes. Any other ending is a name for text.
+void refuse_other_format(const std::string& ending, const std::string& path,
+                         const std::vector<std::string>& formats) {
+  static const std::set<std::string> kPrograms{"pb", "pbtxt"};
+  static const std::set<std::string> kOthers{"html", "md",  "pdf",  "png",
+                                             "svg",  "xml", "yaml", "yml"};
+  const bool program = kPrograms.contains(ending);
+  if (!program && !kOthers.contains(ending)) return;
+  throw Error(ErrorKind::kUsage, path, "-o writes a report, which has no format " + ending,
+              program ? "a changed program is written with --rewrite, or by plumber rewrite"
+                      : "formats: " + joined(formats));
 }
 
 void write_stdout(const std::string& document) {
@@ -74,7 +88,10 @@ Format format_of(const OutputOptions& output, const std::vector<std::string>& fo
   std::string word = output.format;
   if (word.empty()) word = is_stdout(output.path) ? "" : ending_of(output.path);
   const auto found = kFormats.find(word);
-  if (found == kFormats.end()) return Format::kText;
+  if (found == kFormats.end()) {
+    refuse_other_format(word, output.path, formats);
+    return Format::kText;
+  }
   if (std::find(formats.begin(), formats.end(), word) == formats.end()) {
     throw Error(ErrorKind::kUsage, output.path, "this command has no format " + word,
                 "formats: " + joined(formats));

@@ -34,7 +34,8 @@ Costs without_bookkeeping(Costs costs) {
     cost.work_s -= saved_s;
     cost.cpu_s = std::max(0.0, cost.cpu_s - saved_s);
   }
-  costs.hand_off.cache_read = costs.hand_off.cache_read_untuned;
+  costs.hand_off.cache_read =
+      std::min(costs.hand_off.cache_read, costs.hand_off.cache_read_untuned);
   return costs;
 }
 

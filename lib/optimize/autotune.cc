@@ -25,6 +25,11 @@ bool needs_autotune(const Problem& problem, const Settled& settled, NodeId id) {
   return node.parallelism == kAutotune || by_rewrite;
 }
 
+/// TensorFlow's default rewrites make it parallel.
+bool is_injected(const Problem& problem, NodeId id) {
+  return problem.node(id).threading == Threading::kSynchronous && is_parallel(problem.stock[id]);
+}
+
 bool leaves_nothing_to_tune(const Problem& problem, const Settled& settled) {
   for (std::size_t i = 0; i < settled.setting.size(); ++i) {
     if (needs_autotune(problem, settled, static_cast<NodeId>(i))) return false;
@@ -36,6 +41,16 @@ bool leaves_nothing_to_tune(const Problem& problem, const Settled& settled) {
 }
 
 }  // namespace
+
+bool can_do_without_autotune(const Problem& problem) {
+  if (problem.options->keep_autotune || !problem.pipeline->options.autotune) return false;
+  for (std::size_t i = 0; i < problem.stock.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const bool tuned = problem.node(id).parallelism == kAutotune || is_injected(problem, id);
+    if (tuned && !can_be_fixed(problem, id)) return false;
+  }
+  return true;
+}
 
 void switch_autotune_off(const Problem& problem, Settled& settled) {
   if (!problem.pipeline->options.autotune || !leaves_nothing_to_tune(problem, settled)) return;

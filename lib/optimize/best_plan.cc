@@ -46,23 +46,41 @@ struct Finished {
   Settled settled;
 };
 
+/// Fewest of the calls that the plan would put in place of AUTOTUNE; 0 if there are none.
+int fewest_fixed_calls(const Settled& fixed) {
+  double fewest = 0;
+  for (std::size_t i = 0; i < fixed.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (fixed.fixed_autotune[id] == 0) continue;
+    const double calls = fixed.setting[id].parallelism;
+    fewest = fewest > 0 ? std::min(fewest, calls) : calls;
+  }
+  return static_cast<int>(fewest);
+}
+
 /// Puts numbers in place of AUTOTUNE, and does without it where that pays.
 void fix(const Problem& problem, Settled& settled) {
   Settled fixed = settled;
   const double budget = problem.options->limits.memory_bytes;
   fixed.spare_bytes = budget - planned_memory(problem, settled).planned_bytes;
   fix_numbers(problem, fixed);
+  if (problem.options->keep_autotune) {
+    settled.least_calls = fewest_fixed_calls(fixed);
+    return;
+  }
   switch_autotune_off(problem, fixed);
   if (fixed.any_edit) settled = std::move(fixed);
 }
 
 Finished finish(const Problem& problem, const Choices& choices, const SearchOptions& options) {
+  Problem planned = problem;
+  if (can_do_without_autotune(problem)) planned.costs = problem.untuned;
   Finished finished;
-  finished.found = search(problem, choices, options);
-  finished.settled = settle(problem, choices, finished.found.best.decisions, options.memory_bytes);
+  finished.found = search(planned, choices, options);
+  finished.settled = settle(planned, choices, finished.found.best.decisions, options.memory_bytes);
   const bool unchanged = !finished.settled.any_edit && reached_by_stock(problem, options.period_s);
   if (unchanged) return finished;
-  settle_first_epoch(problem, choices, finished.settled);
+  settle_first_epoch(planned, choices, finished.settled);
   if (options.memory_bytes < kInfinity) fix(problem, finished.settled);
   return finished;
 }

@@ -183,7 +183,8 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   const Problem problem = problem_for(pipeline, analysis, options, result.limits.cores);
   const BestPlan plan = plan_for_target(problem, target_per_s);
   fill(problem, plan, result);
-  add_more_resources(problem, plan, result.more);
+  // What more would bring to the fastest plan: a target's is not meant to be that.
+  add_more_resources(problem, target_per_s > 0 ? best_plan(problem) : plan, result.more);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;
   if (missed && plan.fits) result.warnings.push_back(what_stops(problem, result));
   if (missed) result.status = PlanStatus::kInfeasible;

@@ -39,6 +39,7 @@ struct OptimizeOptions {
   ModelKind model = ModelKind::kDefault;
   bool allow_cache = true;           // --no-cache
   bool strict_order = false;         // --strict-order
+  bool keep_autotune = false;        // --keep-autotune
   std::set<Permission> permissions;  // --allow
   std::optional<double> epochs;      // --epochs; nullopt: steady state
   std::optional<double> target_rate_per_s;

@@ -18,6 +18,7 @@ constexpr const char* kMapParallelization = "experimental_optimization.map_paral
 constexpr const char* kMapAndBatchFusion = "experimental_optimization.map_and_batch_fusion";
 constexpr std::size_t kMostWork = 300'000;  // edits times nodes; larger plans tell no single gains
 constexpr const char* kAutotuneOption = "autotune.enabled";
+constexpr const char* kLeastCalls = "autotune.min_parallelism";
 constexpr const char* kPoolSize = "threading.private_threadpool_size";
 
 class Builder {
@@ -100,6 +101,9 @@ class Builder {
   std::string why_calls(NodeId id, bool first_epoch) const {
     const NodeCost& cost = problem_.cost(id);
     const double calls = setting(id).parallelism;
+    if (settled_.fixed_autotune[id] != 0 && !problem_.node(id).inner.empty()) {
+      return "a number in place of AUTOTUNE, so that reading keeps up with the rest";
+    }
     if (settled_.fixed_autotune[id] != 0) {
       return fmt::format("a number in place of AUTOTUNE: {} of work a root element need no more",
                          format_seconds(cost.work_s));
@@ -207,10 +211,15 @@ class Builder {
     });
   }
 
+  Edit& add_option(const char* option, EditValue value, std::string reason) {
+    plan_.edits.push_back(
+        {"", EditKind::kSetOptions, "", option, value, std::move(reason), {}, ""});
+    return plan_.edits.back();
+  }
+
   void switch_off(const char* option, const std::vector<NodeId>& nodes, const char* why) {
     if (nodes.empty()) return;
-    plan_.edits.push_back(
-        {"", EditKind::kSetOptions, "", option, false, name(nodes.front()) + why, {}, ""});
+    add_option(option, false, name(nodes.front()) + why);
   }
 
   void add_options() {
@@ -223,27 +232,24 @@ class Builder {
     switch_off(kMapAndBatchFusion, fused,
                " is inline; TensorFlow would fuse it with the batch above and dispatch it again");
     if (settled_.autotune_off) add_autotune_off();
+    if (settled_.least_calls > 1) {
+      add_option(kLeastCalls, static_cast<std::int64_t>(settled_.least_calls),
+                 "AUTOTUNE begins with one call at a time and need not find this out");
+    }
     const double traced = problem_.pipeline->machine.cores;
     if (problem_.machine.cores >= traced || traced <= 0) return;
-    plan_.edits.push_back(
-        {"",
-         EditKind::kSetOptions,
-         "",
-         kPoolSize,
-         static_cast<std::int64_t>(std::max(1.0, problem_.machine.cores)),
-         fmt::format("the plan may use {} of the machine's {} cores",
-                     format_number(problem_.machine.cores), format_number(traced)),
-         {},
-         ""});
+    add_option(kPoolSize, static_cast<std::int64_t>(std::max(1.0, problem_.machine.cores)),
+               fmt::format("the plan may use {} of the machine's {} cores",
+                           format_number(problem_.machine.cores), format_number(traced)));
   }
 
   void add_autotune_off() {
     Settled without = settled_;
     without.autotune_off = false;
-    plan_.edits.push_back({"", EditKind::kSetOptions, "", kAutotuneOption, false,
-                           "every number is fixed: nothing is left to tune, and counting for it "
-                           "takes time in each element",
-                           lost_per_s(without), ""});
+    add_option(kAutotuneOption, false,
+               "every number is fixed: nothing is left to tune, and counting for it takes time in "
+               "each element")
+        .gain_per_s = lost_per_s(without);
   }
 
   const Problem& problem_;

@@ -80,7 +80,10 @@ std::string method_of(const Node& node) {
 }
 
 std::string first_argument(const Node& node) {
-  if (node.function) return node.function->source_name.empty() ? "..." : node.function->source_name;
+  if (node.function) {
+    const std::string& name = node.function->source_name;
+    return name.empty() || name == "lambda" ? "..." : name;
+  }
   switch (node.kind) {
     case Kind::kPrefetch:
     case Kind::kShuffle:

@@ -34,6 +34,7 @@ std::string why_no_cache(const Problem& problem, const BestPlan& plan, NodeId id
 }
 
 std::string why_not_parallel(const Problem& problem, NodeId id, double period_s) {
+  if (!(problem.cost(id).work_s > 0)) return "it is not the bottleneck";
   return fmt::format("it is not the bottleneck: {} of work in a period of {}",
                      format_seconds(problem.cost(id).work_s), format_seconds(period_s));
 }

@@ -37,7 +37,6 @@ void set_calls(const Problem& problem, const Limited& limited, double& spare_byt
 }
 
 bool autotuned(const Problem& problem, NodeId id) {
-  if (never_ran(problem, id)) return false;  // nothing tells a better number
   const Node& node = problem.node(id);
   const bool by_rewrite =
       node.threading == Threading::kSynchronous && runs_parallel(problem, id, problem.stock[id]);
@@ -138,17 +137,21 @@ void settle_first_epoch(const Problem& problem, const Choices& choices, Settled&
   }
 }
 
+bool can_be_fixed(const Problem& problem, NodeId id) {
+  const bool reachable = !problem.node(id).outer && !never_ran(problem, id);
+  return reachable && problem.machine.cores >= 2 && !mode_changes(problem.node(id).op).empty();
+}
+
 void fix_numbers(const Problem& problem, Settled& settled) {
   const double period_s = evaluate(problem, settled.setting).period_s;
   const double first_s = evaluate(problem, unfilled(problem, settled.setting)).period_s;
   const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
-  const int cores = std::max(1, static_cast<int>(problem.machine.cores));
   const PerNode<int> most = most_calls(problem);
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (problem.node(id).outer || settled.changes[id] != nullptr || !autotuned(problem, id))
+    // On one core AUTOTUNE's one call at a time is all there is.
+    if (settled.changes[id] != nullptr || !autotuned(problem, id) || !can_be_fixed(problem, id))
       continue;
-    if (cores < 2) continue;  // AUTOTUNE's one call at a time is all there is
     const ModeChange* change = change_to(problem, id, settled.setting[id].mode);
     if (change == nullptr) continue;
     double spare_bytes = 0;  // never more than AUTOTUNE would take

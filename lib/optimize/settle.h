@@ -15,6 +15,7 @@ struct Settled {
   PerNode<int> buffers;                // new size of a prefetch of the program; 0: as it is
   bool any_edit = false;               // besides numbers in place of AUTOTUNE
   bool autotune_off = false;           // nothing is left to tune, and counting for it costs time
+  int least_calls = 0;                 // below which AUTOTUNE must not go; 0: it may
   double spare_bytes = 0;              // of the memory
 };
 
@@ -27,6 +28,9 @@ Settled settle(const Problem& problem, const Choices& choices, const Decisions& 
 
 /// Adds what the first epoch needs below caches, from a search of its own.
 void settle_first_epoch(const Problem& problem, const Choices& choices, Settled& settled);
+
+/// True if an edit can put a number in place of AUTOTUNE's.
+bool can_be_fixed(const Problem& problem, NodeId id);
 
 /// Numbers in place of AUTOTUNE, so that the plan runs as predicted from its first element on; and
 /// a prefetch of one element at the end gets two, one to hand out and one to fill.

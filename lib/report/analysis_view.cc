@@ -61,8 +61,9 @@ Sentence verdict_sentence(const Pipeline& pipeline, const Analysis& analysis) {
 }
 
 Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
-  Sentence sentence{"Traced: {} elements in {}",
-                    {{Unit::kCount, analysis.root_elements}, {Unit::kSeconds, analysis.elapsed_s}}};
+  Sentence sentence{
+      analysis.root_elements == 1 ? "Traced: {} element in {}" : "Traced: {} elements in {}",
+      {{Unit::kCount, analysis.root_elements}, {Unit::kSeconds, analysis.elapsed_s}}};
   if (analysis.rate.observed_per_s) {
     sentence += {", {}", {{Unit::kPerSecond, *analysis.rate.observed_per_s}}};
   }

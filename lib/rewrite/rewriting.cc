@@ -49,9 +49,13 @@ GraphIndex::Place function_node_of(Rewriting& program, const std::string& addres
 }
 
 std::int64_t calls_of(const Edit& edit) {
+  constexpr std::int64_t kMostCalls = 1'000'000;
   const std::int64_t* calls = std::get_if<std::int64_t>(&edit.value);
   if (!calls || (*calls < 1 && *calls != -1))
     refuse("the value is no number of calls in flight", "give 1 or more, or -1 for AUTOTUNE");
+  if (*calls > kMostCalls)
+    refuse(fmt::format("{} calls in flight are more than any machine runs", *calls),
+           fmt::format("give {} or fewer", kMostCalls));
   return *calls;
 }
 

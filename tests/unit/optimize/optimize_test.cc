@@ -111,7 +111,8 @@ TEST_CASE("an exact part of the program is cached where that saves most") {
     CHECK(story(result) ==
           "E1 convert MapDataset/_1 ParallelMapDatasetV2 2 | .map(_decode, num_parallel_calls=2)\n"
           "E2 insert_cache BatchDatasetV2/_2 - - | .cache()  # after .batch(16)\n"
-          "E3 insert_prefetch RepeatDataset/_3 - 2 | .prefetch(2)  # at the end\n");
+          "E3 insert_prefetch RepeatDataset/_3 - 2 | .prefetch(2)  # at the end\n"
+          "E4 set_options - autotune.enabled false | options.autotune.enabled = False\n");
     CHECK(result.predicted.first_epoch_per_s < result.predicted.after_per_s);
     CHECK(result.predicted.cache_pays_after_epochs == 2);
     CHECK(result.memory.planned_bytes <= result.memory.budget_bytes);
