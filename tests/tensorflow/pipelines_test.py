@@ -34,7 +34,12 @@ def make():
         edits = {edit["edit"] for edit in json.loads(
             (self.folder / "plan.json").read_text())["edits"]}
         self.assertLessEqual({"inline", "pass_through_filter", "set_options"}, edits)
-        iterator = iter(plumber_tf.load(self.path("tuned.pb")))
+        tuned = plumber_tf.load(self.path("tuned.pb"))
+        with self.assertRaises(tf.errors.NotFoundError):  # nothing is counted without AUTOTUNE
+            tf.data.experimental.get_model_proto(iter(tuned))
+        options = tf.data.Options()
+        options.autotune.enabled = True
+        iterator = iter(tuned.with_options(options))
         self.assertEqual(next(iterator).numpy()[:3].tolist(), [1, 7, 13])
         ran = [node.name for node in
                tf.data.experimental.get_model_proto(iterator).nodes.values()]
