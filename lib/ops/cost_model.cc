@@ -22,6 +22,10 @@ bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
   return inner_data_sets && is_parallel(s.mode);
 }
 
+bool is_short(const NodeCost& cost) {
+  return cost.calls > 0 && cost.work_s < kShortCall_s * cost.calls;
+}
+
 // Sums of one thread per root element.
 struct Segment {
   double work_s = 0;
@@ -234,6 +238,7 @@ class Evaluator {
       ParallelCost cost =
           parallel_cost(h_, p_[n], costs_.nodes[n], calls_in_flight(s, machine_.cores));
       cpu_s_ += cost.cpu_s;
+      if (is_short(costs_.nodes[n])) most_short_calls_ = std::max(most_short_calls_, s.parallelism);
       // One call in flight: the runner fetches its next input only when the call is done.
       if (s.parallelism < 2) {
         const Segment& runner = seg(below_[n]);
@@ -266,8 +271,10 @@ class Evaluator {
   // Period at which the cores have done so many core seconds, as far as they can be busy.
   double cores_period_s(double core_s) const {
     const double ideal_s = core_s / machine_.cores;
-    const bool small = ideal_s < kSmallWork_s * most_handed_over_;
-    return ideal_s / (!costs_.hand_off_known ? 1 : small ? kUsableSmall : kUsableLarge);
+    if (!costs_.hand_off_known) return ideal_s;
+    const bool spare = most_short_calls_ >= kSpareCalls * machine_.cores;
+    const bool small = !spare && ideal_s < kSmallWork_s * most_handed_over_;
+    return ideal_s / (small ? kUsableSmall : kUsableLarge);
   }
 
   void add_cpu_bound() {
@@ -329,6 +336,7 @@ class Evaluator {
   Evaluation result_;
   double cpu_s_ = 0;
   double most_handed_over_ = 0;  // elements per root element over the busiest boundary
+  double most_short_calls_ = 0;  // in flight, of a parallel op
 };
 
 }  // namespace

@@ -44,6 +44,11 @@ struct HandOff {
   bool calibrated = false;                    // the constants are this machine's
 };
 
+/// A call with less work than this is short: its threads are mostly waking up. With so many calls
+/// in flight for each core there is nearly always one to run.
+inline constexpr double kShortCall_s = 200e-6;
+inline constexpr double kSpareCalls = 2;
+
 enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline };
 
 /// Demands of one node per root element, whatever the setting.

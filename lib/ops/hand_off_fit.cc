@@ -50,7 +50,9 @@ void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observe
   as_traced.think_time_s = observed.think_time_s;
   Trial trial(pipeline, traced, observed.machine, std::move(as_traced));
   const Evaluation plain = trial(1, 1);
-  if (plain.dispatch_s < kDispatchShare * observed.period_s) return;
+  // Slower than it was: hand-offs of this machine must be cheaper, however little they matter.
+  const bool too_slow = plain.period_s > observed.period_s * (1 + kClose);
+  if (plain.dispatch_s < kDispatchShare * observed.period_s && !too_slow) return;
   HandOff& fitted = costs.hand_off;
   const double none_s = trial(1, 0).cpu_s;
   if (observed.cpu_s > 0 && plain.cpu_s > none_s)

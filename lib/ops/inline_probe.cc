@@ -8,11 +8,23 @@
 namespace plumber {
 namespace {
 
+constexpr double kTellsMore = 0.1;            // of the work
 constexpr double kLeast = 0.25, kMost = 1.5;  // beyond that the probe ran another program
 
 /// What a measurement holds: a program that ran without AUTOTUNE spent nothing on counting for it.
 Costs as_run(const Costs& costs, const MeasuredCpu& ran) {
   return ran.autotune ? costs : without_bookkeeping(costs);
+}
+
+/// True if the probe ran enough of the work in another way than the trace to tell anything new.
+bool tells_more(const Setting& traced, const Setting& probed, const Costs& costs) {
+  double work_s = 0, moved_s = 0;
+  for (std::size_t i = 0; i < traced.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    work_s += costs.nodes[id].cpu_s;
+    if (traced[id] != probed[id]) moved_s += costs.nodes[id].cpu_s;
+  }
+  return moved_s > kTellsMore * work_s;
 }
 
 /// As the probe ran it.
@@ -34,12 +46,13 @@ Setting probe_setting(const Pipeline& pipeline) {
 
 void correct_by_probe(const Pipeline& pipeline, const MeasuredCpu& probe, Costs& costs) {
   if (!costs.hand_off_known || probe.cpu_s <= 0) return;
+  const Setting setting = probe_setting(pipeline);
+  if (!tells_more(traced_setting(pipeline), setting, costs)) return;
   double work_s = 0;
   const Costs ran = as_run(costs, probe);
   for (const NodeCost& cost : ran.nodes) work_s += cost.cpu_s;
   if (!(work_s > 0)) return;
-  const double all_s =
-      evaluate(pipeline, ran, probe_setting(pipeline), {probe.cores, std::nullopt}).cpu_s;
+  const double all_s = evaluate(pipeline, ran, setting, {probe.cores, std::nullopt}).cpu_s;
   const double hand_offs_s = std::max(0.0, all_s - work_s);
   const double measured_s = probe.cpu_s - hand_offs_s - costs.think_time_s;
   const double factor = std::clamp(measured_s / work_s, kLeast, kMost);

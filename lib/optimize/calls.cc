@@ -61,7 +61,8 @@ int with_spare(const Problem& problem, NodeId id, const Pause& pause, double cal
   double for_short = calls;
   if (cost.calls > 0 && work_s < kShortCall_s) {
     const double bytes = std::max(1.0, problem.analysis->nodes[id].bytes_per_element);
-    for_short = std::min(kSpareShortCalls * std::max(1.0, calls), kSpare_bytes / bytes);
+    for_short = std::max(std::min(kSpareShortCalls * calls, kSpare_bytes / bytes),
+                         kSpareCalls * cores_of(problem));
   }
   const double wanted = std::ceil(std::max({2.0, calls, for_pauses, for_short}) - kRounding);
   return static_cast<int>(std::min(wanted, 1e6));

@@ -17,9 +17,6 @@
 
 namespace plumber {
 
-/// A call with less work than this is short: its threads are mostly waking up.
-constexpr double kShortCall_s = 200e-6;
-
 /// Most calls in flight that are worth having: what the shortest period asks for at which the node
 /// runs at all. What stands above it then runs too, on the same cores.
 PerNode<int> most_calls(const Problem& problem);
