@@ -111,6 +111,7 @@ Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
   add_rewrite(app, globals, run);
   add_cluster(app, globals, run);
   add_show(app, globals, run);
+  add_diff(app, globals, run);
   for (CLI::App* command : app.get_subcommands({})) finish_help(*command);
   try {
     app.parse(argc, argv);

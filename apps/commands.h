@@ -22,6 +22,7 @@ void add_analyze(CLI::App& app, const Globals& globals, Run& run);
 void add_optimize(CLI::App& app, const Globals& globals, Run& run);
 void add_rewrite(CLI::App& app, const Globals& globals, Run& run);
 void add_cluster(CLI::App& app, const Globals& globals, Run& run);
+void add_diff(CLI::App& app, const Globals& globals, Run& run);
 void add_show(CLI::App& app, const Globals& globals, Run& run);
 
 /// Reads the command line into what is to run. Throws Error(kUsage) when it is wrong; help and

@@ -140,6 +140,8 @@ set(report_sources
     report/cluster_view_next.cc
     report/cluster_view_noise.cc
     report/cluster_view_plan.cc
+    report/compare.cc
+    report/diff_view.cc
     report/node_table.cc
     report/plan_view.cc
     report/render_csv.cc

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JSON of every command on every shipped trace keeps to its schema in schemas/."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -59,6 +60,16 @@ class Schemas(unittest.TestCase):
 
     def test_show(self):
         self.check("show")
+
+    def test_diff(self):
+        """Of each trace with the next one: a difference of any kind that there is."""
+        for before, after in itertools.pairwise(traces()):
+            with self.subTest(before=before.name, after=after.name):
+                done = subprocess.run([PLUMBER, "diff", before, after, "--format", "json"],
+                                      capture_output=True, text=True, check=False)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                found = json.loads(done.stdout, parse_constant=refuse_constant)
+                self.assertEqual(list(json_schema.errors(found, schema("diff"))), [])
 
 
 class Validator(unittest.TestCase):
