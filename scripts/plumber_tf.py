@@ -21,6 +21,7 @@ import argparse
 import ast
 import collections
 import contextlib
+import ctypes
 import functools
 import hashlib
 import importlib.util
@@ -29,7 +30,10 @@ import json
 import math
 import os
 import platform
+import random
 import re
+import select
+import shutil
 import signal
 import statistics
 import subprocess
@@ -72,7 +76,7 @@ POLL_S = 0.020
 FIRST_POLL_S, FIRST_S, FIRST_ITERATORS = 0.002, 0.040, 8
 GAPS_KEPT = 100  # what one iterator of TensorFlow keeps, too
 LEAST_START_NS = 1_000_000  # a start that took less is not worth its bytes
-EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG = 1, 2, 3, 70
+EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 70, 130
 
 
 class Error(Exception):
@@ -1247,13 +1251,14 @@ class Program:
 
     environment: variables of the child; functions_from: PIPELINE.py:function to build before a
     program with Python functions is loaded; rewrites: False switches the default rewrites off;
-    traced: a recorder polls it.
+    traced: a recorder polls it; patience_s: seconds that it may take for an answer.
     The child starts at once, what it says about the side is heard at the first request.
     """
 
-    def __init__(self, side, arguments=(), *, environment=None, **how):
-        self.side = side
-        self._again = functools.partial(Program, side, arguments, environment=environment, **how)
+    def __init__(self, side, arguments=(), *, environment=None, patience_s=None, **how):
+        self.side, self.patience_s = side, patience_s
+        self._again = functools.partial(Program, side, arguments, environment=environment,
+                                        patience_s=patience_s, **how)
         self._process = subprocess.Popen(
             [sys.executable, os.path.abspath(__file__), "serve"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
@@ -1271,6 +1276,10 @@ class Program:
     def write(self, path):
         """Writes the program as it is."""
         return self._ask({"do": "write", "path": path})
+
+    def record(self, path, seconds):
+        """Traces it into a file; returns warnings."""
+        return self._ask({"do": "record", "path": path, "seconds": seconds})
 
     def pull(self, elements=None, seconds=None):
         """Pulls some more elements of one running iterator; returns (elements, seconds, CPU s)."""
@@ -1293,8 +1302,10 @@ class Program:
     def resume(self):
         self._process.send_signal(signal.SIGCONT)
 
-    def close(self):
+    def close(self, kill=False):
         self.resume()
+        if kill:
+            self._process.kill()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
@@ -1307,8 +1318,8 @@ class Program:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        self.close(kill=kind is not None)  # what failed need not end its work
 
     def _ask(self, request):
         self.open()
@@ -1321,19 +1332,33 @@ class Program:
             self._process.stdin.flush()
 
     def _answer(self):
+        if not select.select([self._process.stdout], [], [], self.patience_s)[0]:
+            self._process.kill()
+            raise ProgramError(self, f"{self.side}: no answer within {self.patience_s:g} s")
         line = self._process.stdout.readline()
         if not line:
-            raise Error(f"{self.side}: its process ended (exit {self._process.wait()})")
+            raise ProgramError(self, f"{self.side}: its process ended "
+                                     f"(exit {self._process.wait()})")
         answer = json.loads(line)
         if "error" in answer:
-            raise Error(answer["error"])
+            raise ProgramError(self, answer["error"])
         return answer["value"]
+
+
+class ProgramError(Error):
+    """A program in a process of its own failed, and which one."""
+
+    def __init__(self, program, message):
+        super().__init__(message)
+        self.program = program
 
 
 def _command_serve(_):
     """The child: one request a line on stdin, one answer a line on the stdout it was given."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends this process
+    _die_with_parent()
     server = _Server()
     for line in sys.stdin:
         try:
@@ -1346,9 +1371,16 @@ def _command_serve(_):
         answers.flush()
 
 
+def _die_with_parent():
+    """Even one that is stopped while others are measured ends with its parent (on Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class _Server:
     def __init__(self):
         self.name, self.dataset, self.iterator, self._keep = "", None, None, None
+        self.arguments = ()
 
     def answer(self, request):
         if "side" in request:
@@ -1357,11 +1389,15 @@ class _Server:
             return _digests(self.dataset, request)
         if request["do"] == "write":
             return _write(request["path"], serialize(self.dataset).SerializeToString())
+        if request["do"] == "record":
+            recorder = record(self.dataset, request["seconds"], request["path"],
+                              setup=_recorder_setup(self.dataset, self.name, self.arguments))
+            return recorder.warnings
         return self._pull(request["elements"], request["seconds"])
 
     def _open(self, side, arguments, functions_from=None, trace=None, rewrites=True, inline=False,
               traced=False):
-        self.name = side
+        self.name, self.arguments = side, arguments
         if functions_from is not None:
             self._keep = build(functions_from, arguments)
         dataset = open_side(side, arguments, trace)
@@ -1664,6 +1700,361 @@ def _called(node):
         yield from (function.name for function in value.list.func)
 
 
+# ---- plans --------------------------------------------------------------------------------------
+# The bridge asks the program `plumber` for plans; what it does with them is decided by what runs.
+
+def plumber_program():
+    """The path of plumber: what PLUMBER names, else the one on PATH, else this checkout's build."""
+    built = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build",
+                         "release", "apps", "plumber")
+    named = os.environ.get("PLUMBER")
+    found = shutil.which(named) if named else shutil.which("plumber") or shutil.which(built)
+    if found is None:
+        where = f"PLUMBER={named} names no program" if named else "no program `plumber` on the PATH"
+        raise Error(where, "build and install plumber, or name it: PLUMBER=/path/to/plumber")
+    return found
+
+
+def run_plumber(*words):
+    """True if it was done, False if the answer is no."""
+    done = subprocess.run([plumber_program(), *map(str, words)], capture_output=True, text=True,
+                          check=False)
+    if done.returncode > EXIT_NO:
+        raise Error(done.stderr.strip().removeprefix("plumber: error: ")
+                    or f"plumber {words[0]} ended with {done.returncode}")
+    return done.returncode == 0
+
+
+class Limits(collections.namedtuple("Limits", "cores mem no_cache allow", defaults=(None,) * 4)):
+    """What a plan may use, as `plumber optimize` takes it; allow is a comma-separated list."""
+
+    def words(self):
+        words = ["--no-cache"] if self.no_cache else []
+        for name in ("cores", "mem", "allow"):
+            value = getattr(self, name)
+            words += [] if value in (None, "") else [f"--{name}", str(value)]
+        return words
+
+
+_UPKEEP = ("set_options", "rehome_cache")  # edits that follow from others or from the recorder
+CACHES = ("insert_cache",)
+MODES = ("inline", "parallel_inline", "pass_through_filter")
+# What the next best plans leave out, when a plan's program is wrong, hangs or is slower.
+LEFT_OUT = ((), CACHES, MODES, CACHES + MODES)
+
+
+def changes(plan):
+    """The edits that are there for speed."""
+    return [edit for edit in plan["edits"] if edit["edit"] not in _UPKEEP]
+
+
+def optimized(trace, file, limits, without=()):
+    """The plan for a trace and its program in FILE; None if nothing fits the limits."""
+    plan = file + ".plan.json"
+    words = ["optimize", trace, *limits.words(), "-q", "-o", plan, "--rewrite", file]
+    if without:
+        words += ["--without", ",".join(without)]
+    return _read_json(plan) if run_plumber(*words) else None
+
+
+def with_edit(plan, edit, trace, file):
+    """The plan with one of its edits only; its program in FILE."""
+    keeps = [e for e in plan["edits"] if e["edit"] in _UPKEEP
+             and (e["value"] is None or edit["edit"] in MODES)]
+    one = {**plan, "edits": [edit, *keeps]}
+    _write(file + ".plan.json", json.dumps(one).encode())
+    run_plumber("rewrite", trace, "--plan", file + ".plan.json", "-o", file)
+    return one
+
+
+def _read_json(path):
+    with _reading(path), open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def analysis_of(trace, file):
+    run_plumber("analyze", trace, "-q", "--format", "json", "-o", file)
+    return _read_json(file)
+
+
+def by_bottleneck(edits, analysis):
+    """Edits in the order in which their nodes limit the rate: lowest bound first, and in it the
+    node of the largest share."""
+    order = {}
+    for bound in analysis["bounds"]:
+        for node in bound["nodes"]:
+            order.setdefault(node, len(order))
+    return sorted(edits, key=lambda edit: order.get(edit["node"], len(order)))
+
+
+def elements_to_fill(plan, analysis):
+    """Root elements after which every memory cache of the plan's program is full; 0: it has none,
+    None: unknown."""
+    cached = {edit["node"] for edit in plan["edits"] if edit["edit"] == "insert_cache"}
+    most = 0
+    for node in analysis["nodes"]:
+        if node["name"] in cached or node["op"].startswith("CacheDataset"):
+            count, visits = node["elements_per_epoch"], node["visit_ratio"]
+            if not isinstance(count, (int, float)) or not visits:
+                return None
+            most = max(most, math.ceil(count / visits) + 1)
+    return most
+
+
+# ---- verifying ----------------------------------------------------------------------------------
+
+PATIENCE_S = 120.0  # for one answer of a program: a function can hang for ever
+# Who allows these has asked for other elements, or for another order of them.
+_OTHER_ELEMENTS = {"unfreeze", "stateful-parallel"}
+_OTHER_ORDER = {"frozen-order", "reshuffle", "nondeterministic"}
+
+
+def verify(a, b, *, allow="", elements=256, seconds=10.0):
+    """Sameness of two Programs, of which the second may fail or hang (verdict "fails")."""
+    try:
+        sameness = same_elements(a, b, elements=elements, seconds=seconds)
+    except ProgramError as error:
+        if error.program is not b:
+            raise
+        return Sameness("fails", str(error))
+    allowed = set((allow or "").split(","))
+    other = "order different" if allowed & _OTHER_ELEMENTS else "order"
+    if sameness.verdict in other.split() and allowed & (_OTHER_ELEMENTS | _OTHER_ORDER):
+        return Sameness("allowed", f"{sameness.text}, as --allow says")
+    return sameness
+
+
+def _command_verify(options):
+    environment = None
+    if options.plan is not None:
+        environment = _read_json(options.plan).get("environment")
+    how = {"patience_s": options.limit}
+    graph, _ = _read_graph(options.program)
+    behind = _is_source(options.original) and python_functions(graph)
+    with Program(options.original, options.arg, **how) as a, \
+            Program(options.program, options.arg, environment=environment, **how,
+                    functions_from=options.original if behind else None) as b:
+        a.open()
+        sameness = verify(a, b, elements=options.elements)
+    print(f"elements: {sameness.text}")
+    return 0 if sameness.verdict in SAME else EXIT_NO
+
+
+# ---- tuning -------------------------------------------------------------------------------------
+
+ROUNDS, STEPS = 3, 20  # at most, all edits at once and one at a time
+LEAST_GAIN = 0.02  # less is not told from noise, whatever the spread of the rates
+ENVIRONMENT_ATTRIBUTE = "_plumber_environment"  # beside SPEC_ATTRIBUTE, in programs that tune wrote
+
+Candidate = collections.namedtuple("Candidate", "side environment edits fill")
+Round = collections.namedtuple("Round", "number rate gain edits fate")
+
+
+def gain_of(before, after):
+    """Gain of rates that were measured in turn, as a share, and what of it may be noise: twice the
+    standard error of the median ratio."""
+    ratios = [b / a for a, b in zip(before, after)]
+    middle = statistics.median(ratios)
+    deviation = 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios)
+    return middle - 1, max(LEAST_GAIN, 2 * 1.2533 * deviation / math.sqrt(len(ratios)))
+
+
+class Tuner:
+    """Traces, plans, verifies and measures, round by round. The best program so far is always in
+    the output's file, and only what ran faster beside the best so far takes its place: predictions
+    only say what to try. (After functions went inline, a trace shows no work for them.)
+
+    one_step: one edit a round, that of the bottleneck; "random": of any node, for comparison.
+    """
+
+    def __init__(self, source, output, limits=Limits(), *, arguments=(), trace_s=5.0, rate_s=1.0,
+                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, one_step=None, say=lambda _: None):
+        self.source, self.output, self.limits = source, output, limits
+        self.arguments, self.trace_s, self.rate_s = arguments, trace_s, rate_s
+        self.repeats, self.fill_s, self.patience_s = repeats, fill_s, patience_s
+        self.one_step, self.say = one_step, say
+        self.best = Candidate(source, {}, [], 0)
+        self.rounds = []
+        self._functions_from = None
+        self._files = itertools.count()
+        self._folder = None
+
+    def run(self, rounds):
+        """Returns the rounds; the last best is self.best."""
+        with tempfile.TemporaryDirectory(prefix="plumber-tune-") as folder:
+            self._folder = folder
+            plans = iter(())
+            fresh = True  # the best so far has no plans yet
+            for number in range(1, rounds + 1):
+                plans = self._plans() if fresh else plans
+                row = self._round(number, plans)
+                if row is None:
+                    break
+                self.rounds.append(row)
+                self.say(row)
+                fresh = row.fate == "kept"
+                if row.fate == "noise":
+                    break
+        return self.rounds
+
+    def _round(self, number, plans):
+        """The first of these plans that verifies, measured and kept if it is faster."""
+        for candidate in plans:
+            rates, why = self.measure(candidate)
+            if why is not None:
+                self.say(f"round {number}: left out: {why}")
+                continue
+            gain, noise = gain_of(*rates)
+            least = -noise if self.one_step else noise  # the second of two bottlenecks shows it
+            fate = "kept" if gain > least else "undone" if gain < -noise else "noise"
+            rate = statistics.median(rates[1])
+            if not self.rounds:
+                self.say(Round(0, statistics.median(rates[0]), 0.0, [], "as written"))
+            if fate == "kept":
+                self.keep(candidate)
+            return Round(number, rate, gain, candidate.edits, fate)
+        return None
+
+    def keep(self, candidate):
+        """Makes a candidate the best so far, here and on disk."""
+        file = os.path.join(self._folder, "best.pb")
+        graph, _ = _read_graph(candidate.side)
+        if candidate.environment:
+            text = json.dumps(candidate.environment, sort_keys=True)
+            _return_node(graph).attr[ENVIRONMENT_ATTRIBUTE].s = text.encode()
+        data = graph.SerializeToString()
+        _write(self.output, data)
+        _write(file, data)
+        self.best = candidate._replace(side=file)
+
+    # ---- programs
+
+    def _file(self, ending):
+        return os.path.join(self._folder, f"{next(self._files)}{ending}")
+
+    def open(self, candidate):
+        """The candidate in a process of its own."""
+        behind = candidate.side != self.source and self._functions_from
+        return Program(candidate.side, self.arguments, environment=candidate.environment,
+                       patience_s=self.patience_s, functions_from=behind or None)
+
+    def trace(self):
+        """A trace of the best so far. The first one also shows the program as written, which is the
+        best until a faster one is found."""
+        path = self._file(".trace.pb")
+        with self.open(self.best._replace(environment={})) as program:
+            for warning in program.record(path, self.trace_s):
+                self.say(f"warning: {warning}")
+        if self.best.side == self.source and not self.rounds:
+            graph = read_trace(path).graph
+            self._functions_from = self.source if python_functions(graph) else None
+            _write(self.output, graph.SerializeToString())
+        return path
+
+    def _plans(self):
+        """Candidates after a trace of the best so far, the most promising first."""
+        trace = self.trace()
+        analysis = analysis_of(trace, self._file(".analysis.json"))
+        if self.one_step:
+            yield from self._single_steps(trace, analysis)
+            return
+        seen = []
+        for without in LEFT_OUT:
+            file = self._file(".pb")
+            plan = optimized(trace, file, self.limits, without)
+            if plan and changes(plan) and changes(plan) not in seen:
+                seen.append(changes(plan))
+                yield self._candidate(file, plan, analysis)
+
+    def _single_steps(self, trace, analysis):
+        plan = optimized(trace, self._file(".pb"), self.limits)
+        edits = changes(plan) if plan else []
+        if self.one_step == "random":
+            random.shuffle(edits)
+        else:
+            edits = by_bottleneck(edits, analysis)
+        for edit in edits:
+            file = self._file(".pb")
+            yield self._candidate(file, with_edit(plan, edit, trace, file), analysis)
+
+    def _candidate(self, file, plan, analysis):
+        environment = {**self.best.environment, **plan["environment"]}
+        return Candidate(file, environment, changes(plan), elements_to_fill(plan, analysis))
+
+    # ---- measuring
+
+    def measure(self, candidate):
+        """Rates of the best so far and of the candidate, in turn; or why there are none."""
+        source = Candidate(self.source, {}, [], 0)
+        with contextlib.ExitStack() as stack:
+            a, b = (stack.enter_context(self.open(one)) for one in (source, candidate))
+            a.open()
+            sameness = verify(a, b, allow=self.limits.allow)
+            if sameness.verdict not in (*SAME, "unknown", "allowed"):
+                return None, sameness.text
+            best = a
+            if self.best.side != self.source:
+                best = stack.enter_context(self.open(self.best))
+                a.close()
+            try:
+                for program, fill in ((best, self.best.fill), (b, candidate.fill)):
+                    if fill != 0 and not self._fill(program, fill):
+                        return None, f"its cache is not full after {self.fill_s:g} s"
+                    program.pause()
+                best.resume()
+                b.resume()
+                return rates_in_turn([best, b], self.repeats, self.rate_s), None
+            except ProgramError as error:
+                if error.program is not b:
+                    raise
+                return None, str(error)
+
+    def _fill(self, program, elements):
+        """True if its caches are full after these root elements (None: unknown)."""
+        count, _, _ = program.pull(elements=elements, seconds=self.fill_s)
+        return elements is not None and count >= elements
+
+
+def edits_in_words(edits):
+    counts = collections.Counter(edit["edit"] for edit in edits)
+    return ", ".join(kind if n == 1 else f"{n} {kind}" for kind, n in counts.items()) or "-"
+
+
+def _print_round(row):
+    if isinstance(row, str):
+        print(f"plumber_tf: {row}", file=sys.stderr)
+        return
+    if row.number == 0:
+        print(f"{'round':>5}  {'rate':>10}  {'gain':>8}  {'':10}  edits")
+    fate = {"noise": "no gain"}.get(row.fate, row.fate)
+    gain = f"{row.gain:+8.1%}" if row.number else f"{'':8}"
+    print(f"{row.number:5}  {row.rate:>8.4g}/s  {gain}  {fate:10}  {edits_in_words(row.edits)}",
+          flush=True)
+
+
+def tune(source, output="tuned.pb", limits=Limits(), *, rounds=3, **how):
+    """Tunes PIPELINE.py:function or a program's file into OUTPUT; returns the Tuner."""
+    tuner = Tuner(source, output, limits, **how)
+    tuner.run(rounds)
+    return tuner
+
+
+def _command_tune(options):
+    limits = Limits(options.cores, options.mem, options.no_cache, options.allow)
+    one_step = "random" if options.random else options.one_step
+    tuner = Tuner(options.pipeline, options.output, limits, arguments=options.arg,
+                  trace_s=options.seconds, rate_s=options.rate_seconds, fill_s=options.fill,
+                  patience_s=options.limit, one_step=one_step, say=_print_round)
+    try:
+        tuner.run(options.rounds or (STEPS if one_step else ROUNDS))
+    finally:
+        if os.path.exists(options.output):
+            what = "the best measured" if tuner.best.edits else "the program as it was"
+            print(f"plumber_tf: wrote {options.output}: {what}", file=sys.stderr)
+    for name, value in sorted(tuner.best.environment.items()):
+        print(f"plumber_tf: set {name}={value} in the environment where it runs", file=sys.stderr)
+
+
 # ---- command line -------------------------------------------------------------------------------
 
 def build(source, arguments=()):
@@ -1743,29 +2134,37 @@ class _Progress:
 
 def _command_trace(options):
     dataset = build(options.pipeline, options.arg)
-    calibration = (None, None)
-    if options.calibrate is not False:
-        calibration = _calibrate_with_bar(lambda progress: calibration_for(
-            dataset.element_spec, again=options.calibrate is True, progress=progress))
+    setup = _recorder_setup(dataset, options.pipeline, options.arg, calibrate=options.calibrate,
+                            probe=options.inline_probe)
     progress = _Progress("tracing", options.seconds)
-
-    def setup(recorder):
-        recorder.calibrated(*calibration)
-        wanted = options.inline_probe
-        if wanted is None:
-            wanted = options.calibrate is not False and _worth_a_probe(serialize(dataset))
-        if wanted:
-            recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
-            if problem:
-                recorder.warnings.append(f"inline probe: {problem}")
     recorder = record(dataset, options.seconds, options.output, every=options.every,
                       progress=progress, setup=setup)
     progress.clear()
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     elapsed = recorder.elapsed_s()
-    print(f"{options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
+    print(f"wrote {options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
           f"({recorder.elements() / elapsed:.4g}/s)", file=sys.stderr)
+
+
+def _recorder_setup(dataset, source, arguments, *, calibrate=None, probe=None):
+    """What a recorder is told before it begins: the machine's constants (calibrate: True measures
+    again, False leaves them out), and the inline probe's cost of an element."""
+    calibration = (None, None)
+    if calibrate is not False:
+        calibration = _calibrate_with_bar(lambda progress: calibration_for(
+            dataset.element_spec, again=calibrate is True, progress=progress))
+
+    def setup(recorder):
+        recorder.calibrated(*calibration)
+        wanted = probe
+        if wanted is None:
+            wanted = calibrate is not False and _worth_a_probe(serialize(dataset))
+        if wanted:
+            recorder.probe_cpu_s, problem = inline_probe_cpu_s(source, arguments)
+            if problem:
+                recorder.warnings.append(f"inline probe: {problem}")
+    return setup
 
 
 def _command_calibrate(options):
@@ -1829,9 +2228,48 @@ def _parser():
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="0: no rates")
     command.add_argument("--seconds", type=_positive, default=2.0, metavar="S", help="a run")
     command.set_defaults(run=_command_compare)
+    command = commands.add_parser("verify", help="same elements, in a child with a time limit?")
+    command.add_argument("original", metavar="TRACE|PIPELINE.py:function")
+    command.add_argument("program", metavar="tuned.pb")
+    _add_arg(command)
+    command.add_argument("--plan", metavar="plan.json", help="run it with the plan's environment")
+    command.add_argument("--elements", type=int, default=256, metavar="N",
+                         help="elements compared in order (default: 256)")
+    _add_limit(command)
+    command.set_defaults(run=_command_verify)
+    _add_tune(commands)
     command = commands.add_parser("serve")  # the child of Program; not for people
     command.set_defaults(run=_command_serve)
     return parser
+
+
+def _add_tune(commands):
+    command = commands.add_parser("tune", help="trace, plan, verify, measure; keep the best")
+    add = command.add_argument
+    add("pipeline", metavar="PIPELINE.py:function", help="or a program's file")
+    _add_arg(command)
+    add("-o", "--output", default="tuned.pb", metavar="FILE",
+        help="the best program so far, at any time (default: tuned.pb)")
+    add("--rounds", type=int, metavar="N", help=f"at most (default: {ROUNDS}; --one-step: {STEPS})")
+    add("--one-step", action="store_true", help="change the one bottleneck a round")
+    add("--random", action="store_true",
+        help="change any one node a round instead, for comparison")
+    add("--cores", metavar="N", help="as for plumber optimize; so are the next three")
+    add("--mem", metavar="SIZE")
+    add("--allow", metavar="LIST")
+    add("--no-cache", action="store_true")
+    add("--seconds", type=_positive, default=5.0, metavar="S", help="of a trace (default: 5)")
+    add("--rate-seconds", type=_positive, default=1.0, metavar="S",
+        help="of each of the five runs that measure a rate (default: 1)")
+    add("--fill", type=_positive, default=60.0, metavar="S",
+        help="leave out caches that take longer to fill (default: 60)")
+    _add_limit(command)
+    command.set_defaults(run=_command_tune)
+
+
+def _add_limit(command):
+    command.add_argument("--limit", type=_positive, default=PATIENCE_S, metavar="S",
+                         help="a program that takes longer for an answer hangs (default: 120)")
 
 
 def _add_arg(command):
@@ -1853,6 +2291,9 @@ def main(arguments=None):
     except Error as error:
         print(f"plumber_tf: error: {error}", file=sys.stderr)
         return EXIT_INPUT
+    except KeyboardInterrupt:
+        print("plumber_tf: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
 
 
 if __name__ == "__main__":
