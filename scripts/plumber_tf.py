@@ -302,6 +302,7 @@ def _shape_from_json(node):
 # Where a program carries its element_spec: attributes that begin with "_" are free, and survive a
 # rewrite, so a rewritten program loads without a file beside it.
 SPEC_ATTRIBUTE = "_plumber_element_spec"
+ENVIRONMENT_ATTRIBUTE = "_plumber_environment"  # JSON: what tune measured the program with
 
 
 def serialize(dataset):
@@ -324,18 +325,20 @@ def serialize(dataset):
     return graph
 
 
-def load(program, element_spec=None, *, trace=None):
+def load(program, element_spec=None, *, trace=None, traced=False):
     """The data set of a GraphDef file (binary, or text when named .pbtxt) or GraphDef message.
 
     element_spec: by order of the argument, the program's own, the trace's, FILE.spec.json beside
-    it, else a flat tuple rebuilt from the output types.
+    it, else a flat tuple rebuilt from the output types. traced: FILE may be a trace, and gives the
+    program as it was.
     """
-    graph, name = _read_graph(program)
+    graph, name = _read_graph(program, traced)
     spec = element_spec if element_spec is not None else _find_spec(graph, name, trace)
     try:
         variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.SerializeToString())
     except tf.errors.OpError as error:
         raise Error(f"{name}: TensorFlow does not load it: {error.message}") from error
+    _compare_environment(graph, name)
     dataset = tf.data.experimental.from_variant(variant, spec)
     dataset._plumber_python_functions = python_functions(graph)
     return dataset
@@ -359,28 +362,44 @@ def check(dataset, name="program"):
         raise Error(f"{name}: fails at its first element: {text}") from error
 
 
-def _read_graph(program):
+def _compare_environment(graph, name):
+    """What tune measured with variables of the environment is another program without them."""
+    text = _return_node(graph).attr[ENVIRONMENT_ATTRIBUTE].s or b"{}"
+    for variable, value in json.loads(text).items():
+        if os.environ.get(variable) != value:
+            print(f"plumber_tf: warning: {name} was tuned with {variable}={value}: set it before "
+                  "TensorFlow is imported", file=sys.stderr)
+
+
+def _read_graph(program, traced=False):
     if isinstance(program, graph_pb2.GraphDef):
         return program, "program"
     name = os.fspath(program)
     with _reading(name), open(name, "rb") as file:
         data = file.read()
-    graph = _parse_graph(data, name)
+    graph = _parse_graph(data, name, traced)
     if not any(node.op == "_Retval" for node in graph.node):
         raise Error(f"{name}: not a serialised data set (a GraphDef with one _Retval)",
                     "plumber optimize --rewrite FILE writes one")
     return graph, name
 
 
-def _parse_graph(data, name):
+def _parse_graph(data, name, traced):
     graph = graph_pb2.GraphDef()
     try:
         if name.endswith(".pbtxt"):
             return text_format.Parse(data, graph)
         graph.ParseFromString(data)
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+        graph = graph_pb2.GraphDef()
         with contextlib.suppress(Error):
-            return read_trace(name).graph  # a whole trace: its program as it was
+            graph = read_trace(name).graph
+        if graph.node and traced:
+            return graph
+        if graph.node:
+            raise Error(f"{name}: a trace, not a rewritten program",
+                        f"plumber optimize {name} --rewrite tuned.pb writes one; "
+                        "load(FILE, traced=True) gives the program as it was") from error
         raise Error(f"{name}: not a GraphDef: {error}") from error
     return graph
 
@@ -1044,10 +1063,14 @@ def machine_calibration(again=False, progress=None):
 
 
 def _calibration_path():
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     machine = f"{machine_info().model}/{cores_allowed()}/{tf.__version__}/{platform.node()}"
     name = hashlib.sha256(machine.encode()).hexdigest()[:16]
-    return os.path.join(folder, "plumber", f"calibration-{name}.txt")
+    return os.path.join(cache_folder(), f"calibration-{name}.txt")
+
+
+def cache_folder():
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(folder, "plumber")
 
 
 def calibration_for(element_spec, again=False, progress=None):
@@ -1261,7 +1284,9 @@ class Program:
                                         patience_s=patience_s, **how)
         self._process = subprocess.Popen(
             [sys.executable, os.path.abspath(__file__), "serve"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+            stdout=subprocess.PIPE, text=True, env={
+                **os.environ, "CUDA_VISIBLE_DEVICES": "-1",  # the trainer has its memory
+                SWITCH: "off", **(environment or {})})
         self._opened = False
         self._send({"side": side, "arguments": [list(pair) for pair in arguments], **how})
 
@@ -1434,7 +1459,7 @@ def open_side(side, arguments=(), trace=None):
     """PIPELINE.py:function, or a program's file."""
     if re.search(r"\.py:[^:/]*$", side):
         return build(side, arguments)
-    dataset = load(side, trace=trace)
+    dataset = load(side, trace=trace, traced=True)
     check(dataset, side)
     return dataset
 
@@ -1844,7 +1869,6 @@ def _command_verify(options):
 
 ROUNDS, STEPS = 3, 20  # at most, all edits at once and one at a time
 LEAST_GAIN = 0.02  # less is not told from noise, whatever the spread of the rates
-ENVIRONMENT_ATTRIBUTE = "_plumber_environment"  # beside SPEC_ATTRIBUTE, in programs that tune wrote
 
 Candidate = collections.namedtuple("Candidate", "side environment edits fill")
 Round = collections.namedtuple("Round", "number rate gain edits fate")
@@ -1865,14 +1889,17 @@ class Tuner:
     only say what to try. (After functions went inline, a trace shows no work for them.)
 
     one_step: one edit a round, that of the bottleneck; "random": of any node, for comparison.
+    use_environment: False measures programs without the variables that their plans ask for, for a
+    process where TensorFlow runs already.
     """
 
     def __init__(self, source, output, limits=Limits(), *, arguments=(), trace_s=5.0, rate_s=1.0,
-                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, one_step=None, say=lambda _: None):
+                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, one_step=None, use_environment=True,
+                 say=lambda _: None):
         self.source, self.output, self.limits = source, output, limits
         self.arguments, self.trace_s, self.rate_s = arguments, trace_s, rate_s
         self.repeats, self.fill_s, self.patience_s = repeats, fill_s, patience_s
-        self.one_step, self.say = one_step, say
+        self.one_step, self.use_environment, self.say = one_step, use_environment, say
         self.best = Candidate(source, {}, [], 0)
         self.rounds = []
         self._functions_from = None
@@ -1979,6 +2006,7 @@ class Tuner:
 
     def _candidate(self, file, plan, analysis):
         environment = {**self.best.environment, **plan["environment"]}
+        environment = environment if self.use_environment else {}
         return Candidate(file, environment, changes(plan), elements_to_fill(plan, analysis))
 
     # ---- measuring
@@ -1997,22 +2025,30 @@ class Tuner:
                 best = stack.enter_context(self.open(self.best))
                 a.close()
             try:
-                for program, fill in ((best, self.best.fill), (b, candidate.fill)):
-                    if fill != 0 and not self._fill(program, fill):
-                        return None, f"its cache is not full after {self.fill_s:g} s"
-                    program.pause()
-                best.resume()
-                b.resume()
-                return rates_in_turn([best, b], self.repeats, self.rate_s), None
+                rates = self._rates([best, b], [self.best.fill, candidate.fill])
+                return rates, None if rates else f"its cache is not full after {self.fill_s:g} s"
             except ProgramError as error:
                 if error.program is not b:
                     raise
                 return None, str(error)
 
-    def _fill(self, program, elements):
-        """True if its caches are full after these root elements (None: unknown)."""
-        count, _, _ = program.pull(elements=elements, seconds=self.fill_s)
-        return elements is not None and count >= elements
+    def rates(self, candidates):
+        """Rates of candidates, in turn; None if a cache takes too long to fill."""
+        with contextlib.ExitStack() as stack:
+            programs = [stack.enter_context(self.open(one)) for one in candidates]
+            return self._rates(programs, [one.fill for one in candidates])
+
+    def _rates(self, programs, fills):
+        """The same of programs, of which each fills its caches first (None: unknown when)."""
+        for program, fill in zip(programs, fills):
+            if fill != 0:
+                count, _, _ = program.pull(elements=fill, seconds=self.fill_s)
+                if fill is None or count < fill:
+                    return None
+            program.pause()
+        for program in programs:
+            program.resume()
+        return rates_in_turn(programs, self.repeats, self.rate_s)
 
 
 def edits_in_words(edits):
@@ -2053,6 +2089,183 @@ def _command_tune(options):
             print(f"plumber_tf: wrote {options.output}: {what}", file=sys.stderr)
     for name, value in sorted(tuner.best.environment.items()):
         print(f"plumber_tf: set {name}={value} in the environment where it runs", file=sys.stderr)
+
+
+# ---- annotation ---------------------------------------------------------------------------------
+
+SWITCH = "PLUMBER_OPTIMIZE"  # "off": annotated functions run as they are written
+
+
+def optimize(function=None, *, cores=None, mem=None, allow=None, no_cache=False, pick_best=None,
+             rounds=1, **how):
+    """For a function that returns data sets (one, or a tuple, list or dict of them):
+
+        @plumber_tf.optimize(cores=8, mem="16G", pick_best={"cache": [True, False]})
+        def make(data_dir, cache=True): ...
+
+    The first call tunes each data set, as `tune` does, and keeps the programs in the user's cache
+    folder; later calls, in any process, find them there by the hash of the program as written.
+    pick_best: values of keywords to try, all combinations; the fastest first data set wins.
+    Where tuning fails the function's own data sets are returned, with a warning; PLUMBER_OPTIMIZE=off
+    in the environment leaves all as it is. More keywords are Tuner's.
+    """
+    limits = Limits(cores, mem, no_cache, allow if allow is None or isinstance(allow, str)
+                    else ",".join(allow))
+
+    def annotate(function):
+        @functools.wraps(function)
+        def call(*arguments, **keywords):
+            if os.environ.get(SWITCH, "").lower() in ("off", "0", "no", "false"):
+                return function(*arguments, **keywords)
+            annotation = _Annotation(function.__name__, limits, rounds, how)
+            return annotation.best_of([
+                functools.partial(function, *arguments, **choice)
+                for choice in _grid(pick_best or {}, keywords)])
+        return call
+    return annotate if function is None else annotate(function)
+
+
+def _grid(values, keywords):
+    """The keywords of each call: a keyword that the caller gives is not tried."""
+    tried = {name: list(choices) for name, choices in values.items() if name not in keywords}
+    for choice in itertools.product(*tried.values()):
+        yield {**keywords, **dict(zip(tried, choice))}
+
+
+Tuned = collections.namedtuple("Tuned", "dataset key file fill")
+
+
+class _Annotation:
+    """Tuned data sets of one call of an annotated function."""
+
+    def __init__(self, name, limits, rounds, how):
+        self.name, self.limits, self.rounds, self.how = name, limits, rounds, how
+        self.folder = os.path.join(cache_folder(), "tuned")
+
+    def best_of(self, calls):
+        """What the fastest of these calls returns, tuned."""
+        variants = [self._tuned_all(call()) for call in calls]
+        specs = [tf.nest.map_structure(_spec_of, result) for result, _ in variants]
+        if any(spec != specs[0] for spec in specs):
+            raise Error(f"{self.name}: pick_best gives data sets of different elements",
+                        "try keywords that change how the data set is made, not what is in it")
+        place = self._fastest([first for _, first in variants]) if len(variants) > 1 else 0
+        return variants[place][0]
+
+    def _tuned_all(self, result):
+        """The result with its data sets tuned, and the first of those (None: as written)."""
+        tuned = [self._tuned(leaf) if isinstance(leaf, tf.data.Dataset) else leaf
+                 for leaf in tf.nest.flatten(result)]
+        leaves = [leaf.dataset if isinstance(leaf, Tuned) else leaf for leaf in tuned]
+        first = next((leaf for leaf in tuned if isinstance(leaf, Tuned)), None)
+        return tf.nest.pack_sequence_as(result, leaves), first
+
+    def _say(self, text):
+        if isinstance(text, str):
+            print(f"plumber_tf: {self.name}: {text}", file=sys.stderr)
+
+    def _tuned(self, dataset):
+        """From the cache folder, or by tuning it now; as it is where that fails."""
+        try:
+            graph = serialize(dataset)
+            if python_functions(graph):
+                raise Error("it calls Python functions, which no other process can verify")
+            key = self._key(graph)
+            file = os.path.join(self.folder, key + ".pb")
+            found = self._found(file) or self._tune(graph, file)
+            same = dataset if not found["edits"] else load(file, dataset.element_spec)
+            return Tuned(same, key, file, found["fill"])
+        except (Error, OSError) as error:
+            self._say(f"warning: left as written: {error}")
+            return Tuned(dataset, None, None, 0)
+
+    def _key(self, graph):
+        text = f"{graph_hash(graph)} {self.limits} {tf.__version__} {cores_allowed()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def _found(self, file):
+        """What an earlier call noted beside the program; None if there is none, or half of one."""
+        with contextlib.suppress(Error, ValueError, KeyError, TypeError):
+            found = _read_json(file + ".json")
+            if os.path.getsize(file) == found["bytes"]:
+                return found
+        return None
+
+    def _tune(self, graph, file):
+        self._say(f"tuning its data set, once ({SWITCH}=off: leave it)")
+        os.makedirs(self.folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="plumber-tune-") as folder:
+            source = os.path.join(folder, "original.pb")
+            _write(source, graph.SerializeToString())
+            tuner = Tuner(source, file, self.limits, say=self._say,
+                          **{"use_environment": False, **self.how})
+            tuner.run(self.rounds)
+        edits = edits_in_words(tuner.best.edits)
+        gain = math.prod(1 + row.gain for row in tuner.rounds if row.fate == "kept")
+        self._say(f"{gain:.3g} times as fast ({edits})" if tuner.best.edits else "fastest as it is")
+        found = {"edits": tuner.best.edits, "gain": gain, "fill": tuner.best.fill,
+                 "bytes": os.path.getsize(file)}
+        _write(file + ".json", json.dumps(found).encode())
+        return found
+
+    def _fastest(self, variants):
+        """The place of the fastest variant, measured in turn once and then from the folder."""
+        if any(variant is None or variant.key is None for variant in variants):
+            return 0  # one of them could not be tuned: nothing to compare
+        keys = " ".join(variant.key for variant in variants)
+        choice = os.path.join(self.folder, hashlib.sha256(keys.encode()).hexdigest()[:32] + ".best")
+        with contextlib.suppress(Error, ValueError, KeyError, TypeError):
+            return _read_json(choice)["place"]
+        tuner = Tuner(variants[0].file, None, self.limits, **{"use_environment": False, **self.how})
+        rates = tuner.rates([Candidate(variant.file, {}, [], variant.fill) for variant in variants])
+        medians = [statistics.median(values) for values in rates]
+        place = medians.index(max(medians))
+        _write(choice, json.dumps({"place": place, "rates": medians}).encode())
+        return place
+
+
+def _spec_of(leaf):
+    return leaf.element_spec if isinstance(leaf, tf.data.Dataset) else type(leaf)
+
+
+def graph_hash(graph):
+    """The same for programs that differ in names only: TensorFlow numbers functions, tables and
+    caches in the order of their making, which is another one in another process."""
+    copy = graph_pb2.GraphDef.FromString(graph.SerializeToString())
+    functions, names, order = _functions_by_name(copy), {}, []
+
+    def rename(name):
+        if name in functions and name not in names:
+            names[name] = f"function_{len(names)}"
+            order.append(functions[name])
+        return names.get(name, name)
+
+    digest = hashlib.sha256()
+    _hash_nodes(copy.node, rename, digest)
+    for function in order:  # grows as functions call others
+        function.signature.name = rename(function.signature.name)
+        function.ClearField("attr")
+        _hash_nodes(function.node_def, rename, digest)
+        for part in (function.signature, *map(str, sorted(function.ret.items()))):
+            data = part if isinstance(part, str) else str(part)
+            digest.update(data.encode())
+    return digest.hexdigest()
+
+
+def _hash_nodes(nodes, rename, digest):
+    for node in nodes:
+        node.op = rename(node.op)
+        is_handle = node.attr["dtype"].type == types_pb2.DT_RESOURCE if "dtype" in node.attr else 0
+        if node.op == "Const" and is_handle:
+            del node.attr["value"]
+        for name in ("shared_name", "_user_specified_name"):
+            node.attr.pop(name, None)
+        for value in node.attr.values():
+            if value.HasField("func"):
+                value.func.name = rename(value.func.name)
+            for function in value.list.func if value.HasField("list") else ():
+                function.name = rename(function.name)
+        digest.update(node.SerializeToString(deterministic=True))
 
 
 # ---- command line -------------------------------------------------------------------------------
@@ -2297,4 +2510,5 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    os.environ[SWITCH] = "off"  # commands see a pipeline as it is written
     sys.exit(main())
