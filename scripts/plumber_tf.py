@@ -2173,8 +2173,11 @@ class _Annotation:
             key = self._key(graph)
             file = os.path.join(self.folder, key + ".pb")
             found = self._found(file) or self._tune(graph, file)
-            same = dataset if not found["edits"] else load(file, dataset.element_spec)
-            return Tuned(same, key, file, found["fill"])
+            if found["edits"]:
+                tuned, _ = _read_graph(file)
+                _rename_handles(tuned, dict(zip(found["handles"], handles(graph))))
+                dataset = load(tuned, dataset.element_spec)
+            return Tuned(dataset, key, file, found["fill"])
         except (Error, OSError) as error:
             self._say(f"warning: left as written: {error}")
             return Tuned(dataset, None, None, 0)
@@ -2204,6 +2207,7 @@ class _Annotation:
         gain = math.prod(1 + row.gain for row in tuner.rounds if row.fate == "kept")
         self._say(f"{gain:.3g} times as fast ({edits})" if tuner.best.edits else "fastest as it is")
         found = {"edits": tuner.best.edits, "gain": gain, "fill": tuner.best.fill,
+                 "handles": handles(graph),
                  "bytes": os.path.getsize(file)}
         _write(file + ".json", json.dumps(found).encode())
         return found
@@ -2252,13 +2256,30 @@ def graph_hash(graph):
     return digest.hexdigest()
 
 
+def handles(graph):
+    """Names of the resources that a program shares with its process, such as the state of a seeded
+    shuffle: the same program made again has others, in the same places."""
+    return [value.name for value in _handle_values(graph)]
+
+
+def _rename_handles(graph, names):
+    for value in _handle_values(graph):
+        value.name = names.get(value.name, value.name)
+
+
+def _handle_values(graph):
+    for node in all_nodes(graph):
+        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE:
+            yield from node.attr["value"].tensor.resource_handle_val
+
+
 def _hash_nodes(nodes, rename, digest):
     for node in nodes:
         node.op = rename(node.op)
         is_handle = node.attr["dtype"].type == types_pb2.DT_RESOURCE if "dtype" in node.attr else 0
-        if node.op == "Const" and is_handle:
-            del node.attr["value"]
-        for name in ("shared_name", "_user_specified_name"):
+        if is_handle:
+            node.attr.pop("value", None)
+        for name in ("metadata", "shared_name", "_user_specified_name"):
             node.attr.pop(name, None)
         for value in node.attr.values():
             if value.HasField("func"):
