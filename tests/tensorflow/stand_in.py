@@ -47,7 +47,7 @@ class ScriptedTuner(plumber_tf.Tuner):
 
     def __init__(self, *arguments, speeds=(2,), **how):
         self.said = []
-        super().__init__(*arguments, say=self.said.append, **how)
+        super().__init__(*arguments, **{"say": self.said.append, **how})
         self.speeds = list(speeds)
         self.candidates = []
 
