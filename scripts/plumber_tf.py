@@ -6,12 +6,16 @@
     plumber_tf.py calibrate
     plumber_tf.py load tuned.pb
     plumber_tf.py compare PIPELINE.py:make tuned.pb --arg data_dir=DIR
+    plumber_tf.py tune PIPELINE.py:make --arg data_dir=DIR -o tuned.pb
 
 The same from Python:
 
     with plumber_tf.trace(dataset, "trace.pb") as dataset:
         model.fit(dataset, steps_per_epoch=100)
     dataset = plumber_tf.load("tuned.pb")
+
+    @plumber_tf.optimize(cores=8, mem="16G")
+    def make(data_dir): ...
 
 A trace holds the serialised program, the counters of tf.data's own performance model (every node
 of every iterator, the finished ones too) and the facts of the machine. Its format is
@@ -364,7 +368,8 @@ def check(dataset, name="program"):
 
 def _compare_environment(graph, name):
     """What tune measured with variables of the environment is another program without them."""
-    text = _return_node(graph).attr[ENVIRONMENT_ATTRIBUTE].s or b"{}"
+    own = _return_node(graph).attr
+    text = own[ENVIRONMENT_ATTRIBUTE].s if ENVIRONMENT_ATTRIBUTE in own else b"{}"
     for variable, value in json.loads(text).items():
         if os.environ.get(variable) != value:
             print(f"plumber_tf: warning: {name} was tuned with {variable}={value}: set it before "
@@ -1302,6 +1307,10 @@ class Program:
         """Writes the program as it is."""
         return self._ask({"do": "write", "path": path})
 
+    def cardinality(self):
+        """What the data set says itself; -1: endless, -2: unknown."""
+        return self._ask({"do": "cardinality"})
+
     def record(self, path, seconds):
         """Traces it into a file; returns warnings."""
         return self._ask({"do": "record", "path": path, "seconds": seconds})
@@ -1414,6 +1423,8 @@ class _Server:
             return _digests(self.dataset, request)
         if request["do"] == "write":
             return _write(request["path"], serialize(self.dataset).SerializeToString())
+        if request["do"] == "cardinality":
+            return int(self.dataset.cardinality())
         if request["do"] == "record":
             recorder = record(self.dataset, request["seconds"], request["path"],
                               setup=_recorder_setup(self.dataset, self.name, self.arguments))
@@ -1478,7 +1489,7 @@ def _digests(dataset, request):
             break
         parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
                  if part is not None]
-        if request.get("one_epoch"):
+        if request.get("one_epoch") or request.get("rows"):
             found.append([[_digest(part) for part in row] for row in _rows(parts)])
         else:
             found.append([_digest(part) for part in parts])
@@ -1583,7 +1594,10 @@ def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
     the seeds of shuffles and memory caches belong to a process."""
     first = a.digests(elements=elements, seconds=seconds)["digests"]
     count = max(1, len(first))
-    other = b.digests(elements=count, seconds=seconds)["digests"]
+    found = b.digests(elements=count, seconds=seconds)
+    other = found["digests"]
+    if not found["complete"] and 0 < len(other) < count:  # slower, which is no difference
+        count, first = len(other), first[:len(other)]
     if first == other:
         side = {"elements": first, "rows": None}
         return judge(side, side, side)
@@ -1838,6 +1852,8 @@ def verify(a, b, *, allow="", elements=256, seconds=10.0):
     """Sameness of two Programs, of which the second may fail or hang (verdict "fails")."""
     try:
         sameness = same_elements(a, b, elements=elements, seconds=seconds)
+        if sameness.verdict == "equal" and not _same_again(a, b, elements, seconds):
+            sameness = Sameness("different", "different elements in the second epoch")
     except ProgramError as error:
         if error.program is not b:
             raise
@@ -1847,6 +1863,20 @@ def verify(a, b, *, allow="", elements=256, seconds=10.0):
     if sameness.verdict in other.split() and allowed & (_OTHER_ELEMENTS | _OTHER_ORDER):
         return Sameness("allowed", f"{sameness.text}, as --allow says")
     return sameness
+
+
+def _same_again(a, b, elements, seconds):
+    """Whether the second epoch, which a cache serves, has the same rows; in any order, because a
+    cache may stand below a shuffle."""
+    if a.cardinality() == tf.data.INFINITE_CARDINALITY:
+        return True  # the first pass has seen what there was time for
+    counts = []
+    for program in (a, b):
+        found = program.digests(elements=elements + 1, seconds=seconds, rows=True)
+        if not found["complete"]:
+            return True
+        counts.append(collections.Counter(tuple(row) for rows in found["digests"] for row in rows))
+    return counts[0] == counts[1]
 
 
 def _command_verify(options):
@@ -1870,7 +1900,9 @@ def _command_verify(options):
 ROUNDS, STEPS = 3, 20  # at most, all edits at once and one at a time
 LEAST_GAIN = 0.02  # less is not told from noise, whatever the spread of the rates
 
-Candidate = collections.namedtuple("Candidate", "side environment edits fill")
+# fill: root elements after which its caches are full; held_bytes: of its plan.
+Candidate = collections.namedtuple("Candidate", "side environment edits fill held_bytes",
+                                   defaults=({}, (), 0, 0))
 Round = collections.namedtuple("Round", "number rate gain edits fate")
 
 
@@ -1894,14 +1926,16 @@ class Tuner:
     """
 
     def __init__(self, source, output, limits=Limits(), *, arguments=(), trace_s=5.0, rate_s=1.0,
-                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, one_step=None, use_environment=True,
-                 say=lambda _: None):
+                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, verify_s=5.0, one_step=None,
+                 use_environment=True, say=lambda _: None):
         self.source, self.output, self.limits = source, output, limits
         self.arguments, self.trace_s, self.rate_s = arguments, trace_s, rate_s
-        self.repeats, self.fill_s, self.patience_s = repeats, fill_s, patience_s
+        self.repeats, self.fill_s = repeats, fill_s
+        self.patience_s, self.verify_s = patience_s, verify_s
         self.one_step, self.use_environment, self.say = one_step, use_environment, say
-        self.best = Candidate(source, {}, [], 0)
+        self.best = Candidate(source)
         self.rounds = []
+        self.written = False
         self._functions_from = None
         self._files = itertools.count()
         self._folder = None
@@ -1950,9 +1984,13 @@ class Tuner:
             text = json.dumps(candidate.environment, sort_keys=True)
             _return_node(graph).attr[ENVIRONMENT_ATTRIBUTE].s = text.encode()
         data = graph.SerializeToString()
-        _write(self.output, data)
+        self._write_output(data)
         _write(file, data)
         self.best = candidate._replace(side=file)
+
+    def _write_output(self, data):
+        _write(self.output, data)
+        self.written = True
 
     # ---- programs
 
@@ -1975,7 +2013,7 @@ class Tuner:
         if self.best.side == self.source and not self.rounds:
             graph = read_trace(path).graph
             self._functions_from = self.source if python_functions(graph) else None
-            _write(self.output, graph.SerializeToString())
+            self._write_output(graph.SerializeToString())
         return path
 
     def _plans(self):
@@ -2007,35 +2045,35 @@ class Tuner:
     def _candidate(self, file, plan, analysis):
         environment = {**self.best.environment, **plan["environment"]}
         environment = environment if self.use_environment else {}
-        return Candidate(file, environment, changes(plan), elements_to_fill(plan, analysis))
+        return Candidate(file, environment, changes(plan), elements_to_fill(plan, analysis),
+                         plan["memory"]["planned_bytes"])
 
     # ---- measuring
 
     def measure(self, candidate):
         """Rates of the best so far and of the candidate, in turn; or why there are none."""
-        source = Candidate(self.source, {}, [], 0)
-        with contextlib.ExitStack() as stack:
-            a, b = (stack.enter_context(self.open(one)) for one in (source, candidate))
+        with self.open(Candidate(self.source)) as a, self.open(candidate) as b:
             a.open()
-            sameness = verify(a, b, allow=self.limits.allow)
-            if sameness.verdict not in (*SAME, "unknown", "allowed"):
-                return None, sameness.text
-            best = a
-            if self.best.side != self.source:
-                best = stack.enter_context(self.open(self.best))
-                a.close()
-            try:
-                rates = self._rates([best, b], [self.best.fill, candidate.fill])
-                return rates, None if rates else f"its cache is not full after {self.fill_s:g} s"
-            except ProgramError as error:
-                if error.program is not b:
-                    raise
-                return None, str(error)
+            sameness = verify(a, b, allow=self.limits.allow, seconds=self.verify_s)
+        if sameness.verdict not in (*SAME, "unknown", "allowed"):
+            return None, sameness.text
+        try:
+            rates = self.rates([self.best, candidate])
+        except ProgramError as error:  # the best has run before
+            return None, str(error)
+        return rates, None if rates else f"its cache is not full after {self.fill_s:g} s"
 
     def rates(self, candidates):
-        """Rates of candidates, in turn; None if a cache takes too long to fill."""
+        """Rates of candidates, in turn; None if a cache takes too long to fill. Caches that have
+        no room beside each other are measured one after the other."""
+        free_bytes = machine_info().memory_free
+        if len(candidates) > 1 and sum(one.held_bytes for one in candidates) > 0.8 * free_bytes:
+            alone = [self.rates([one]) for one in candidates]
+            return None if None in alone else [rates[0] for rates in alone]
         with contextlib.ExitStack() as stack:
             programs = [stack.enter_context(self.open(one)) for one in candidates]
+            for program in programs:
+                program.open()
             return self._rates(programs, [one.fill for one in candidates])
 
     def _rates(self, programs, fills):
@@ -2084,7 +2122,7 @@ def _command_tune(options):
     try:
         tuner.run(options.rounds or (STEPS if one_step else ROUNDS))
     finally:
-        if os.path.exists(options.output):
+        if tuner.written:
             what = "the best measured" if tuner.best.edits else "the program as it was"
             print(f"plumber_tf: wrote {options.output}: {what}", file=sys.stderr)
     for name, value in sorted(tuner.best.environment.items()):
@@ -2221,7 +2259,7 @@ class _Annotation:
         with contextlib.suppress(Error, ValueError, KeyError, TypeError):
             return _read_json(choice)["place"]
         tuner = Tuner(variants[0].file, None, self.limits, **{"use_environment": False, **self.how})
-        rates = tuner.rates([Candidate(variant.file, {}, [], variant.fill) for variant in variants])
+        rates = tuner.rates([Candidate(variant.file, fill=variant.fill) for variant in variants])
         medians = [statistics.median(values) for values in rates]
         place = medians.index(max(medians))
         _write(choice, json.dumps({"place": place, "rates": medians}).encode())

@@ -24,6 +24,9 @@ class InProcess:
         except Exception as error:  # as the child says it
             raise plumber_tf.ProgramError(self, str(error)) from error
 
+    def cardinality(self):
+        return int(self.dataset.cardinality())
+
     def write(self, path):
         plumber_tf._write(path, plumber_tf.serialize(self.dataset).SerializeToString())
 

@@ -86,14 +86,14 @@ class RoundsTest(TuneTest):
     def test_only_worse_rounds_leave_the_program_as_it_was(self):
         tuner = self.tuner(speeds=[0.5])
         self.assertEqual({row.fate for row in tuner.run(9)}, {"undone"})
-        self.assertEqual(tuner.best.edits, [])
+        self.assertFalse(tuner.best.edits)
         self.assertEqual(values(plumber_tf.load(self.output)),
                          values(plumber_tf.build(self.source("maps"))))
 
     def test_a_gain_within_noise_ends_it(self):
         tuner = self.tuner(speeds=[1.01, 5])
         self.assertEqual([row.fate for row in tuner.run(9)], ["noise"])
-        self.assertEqual(tuner.best.edits, [])
+        self.assertFalse(tuner.best.edits)
 
     def test_an_interrupted_run_leaves_the_best_so_far(self):
         tuner = self.tuner(speeds=[2, KeyboardInterrupt()])
@@ -106,6 +106,15 @@ class RoundsTest(TuneTest):
         self.assertEqual([self.written()], kept)
         self.assertEqual(values(plumber_tf.load(self.output)),
                          values(plumber_tf.build(self.source("maps"))))
+
+    def test_caches_without_room_beside_each_other_are_measured_apart(self):
+        tuner = self.tuner()
+        source = tuner.best
+        self.assertEqual(len(tuner.rates([source, source._replace(held_bytes=1)])), 2)
+        seen = []
+        tuner._rates = lambda programs, _: seen.append(len(programs)) or [[1.0]] * len(programs)
+        self.assertEqual(tuner.rates([source, source._replace(held_bytes=1e18)]), [[1.0]] * 2)
+        self.assertEqual(seen, [1, 1])
 
     def test_one_step_changes_one_node_a_round(self):
         tuner = self.tuner("endless", speeds=[1.2, 1.0, 0.5, 1.2], one_step=True)
@@ -155,6 +164,24 @@ class VerifyTest(TuneTest):
         with slow:
             sameness = plumber_tf.verify(InProcess(self.source("maps")), slow)
         self.assertEqual(sameness, ("fails", f"{self.source('maps')}: no answer within 0.01 s"))
+
+    def test_the_second_epoch_counts(self):
+        class Forgetful(InProcess):
+            def digests(self, **limits):
+                found = super().digests(**limits)
+                self.dataset = self.dataset.skip(1)
+                return found
+        source = self.source("maps")
+        self.assertEqual(plumber_tf.verify(InProcess(source), Forgetful(source)),
+                         ("different", "different elements in the second epoch"))
+
+    def test_a_slower_program_is_no_other_one(self):
+        class Slow(InProcess):
+            def digests(self, **limits):
+                return super().digests(**{**limits, "elements": 3})
+        source = self.source("endless")
+        self.assertEqual(plumber_tf.verify(InProcess(source), Slow(source)),
+                         ("equal", "equal, bit for bit and in order (3 elements)"))
 
     def test_permissions_say_what_may_differ(self):
         a, b = (InProcess(self.source(name)) for name in ("maps", "filtered"))
