@@ -19,15 +19,16 @@ import tempfile
 import plumber_tf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PIPELINES = ROOT / "testdata" / "step_pipelines.py"
 ENOUGH = 0.95
+NAMES = {"pictures": ROOT / "testdata" / "step_pipelines.py:pictures",
+         "zip_fixed": ROOT / "testdata" / "pipelines" / "zip_fixed.py:make"}
 PARALLEL = {"MapDataset": "ParallelMapDatasetV2", "BatchDatasetV2": "ParallelBatchDataset"}
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add = parser.add_argument
-    add("--only", choices=("pictures", "lines"), action="append")
+    add("--only", choices=NAMES, action="append")
     add("--data", metavar="DIR", help="folder of make_testdata.py (default: made for this run)")
     add("--orders", type=int, default=4, metavar="N", help="random orders (default: 4)")
     add("--seconds", type=float, default=0.5, help="of one run that measures a rate")
@@ -60,8 +61,7 @@ def random_steps(source, options, folder):
         program.record(trace, options.trace_seconds)
     analysis = plumber_tf.analysis_of(trace, os.path.join(folder, "analysis.json"))
     plan = plumber_tf.optimized(trace, os.path.join(folder, "plan.pb"), limits())
-    edits = {edit["node"]: {key: value for key, value in edit.items() if key != "id"}
-             for edit in plumber_tf.changes(plan)}
+    edits = {edit["node"]: without_id(edit) for edit in plumber_tf.changes(plan)}
     for node in analysis["nodes"]:
         if node["op"] in PARALLEL and ">" not in node["name"]:
             edits.setdefault(node["name"], {"edit": "convert", "node": node["name"],
@@ -69,10 +69,14 @@ def random_steps(source, options, folder):
     return trace, plan, edits
 
 
+def without_id(edit):
+    return {key: value for key, value in edit.items() if key != "id"}
+
+
 def random_rates(case, order, options, folder):
     """Rates after each step in this order, as multiples of the first."""
     trace, plan, edits = case
-    upkeep = [edit for edit in plan["edits"] if edit["edit"] in plumber_tf._UPKEEP]
+    upkeep = [without_id(edit) for edit in plan["edits"] if edit["edit"] in plumber_tf._UPKEEP]
     with contextlib.ExitStack() as stack:
         programs = []
         for count in range(len(order) + 1):
@@ -92,7 +96,7 @@ def steps_to(rates, best):
 
 
 def measure(name, options):
-    source = f"{PIPELINES}:{name}"
+    source = str(NAMES[name])
     with tempfile.TemporaryDirectory() as folder:
         print(f"{name}, bottleneck first", flush=True)
         ours = bottleneck_rates(source, options, folder)
@@ -119,7 +123,7 @@ def main():
             options.data = stack.enter_context(tempfile.TemporaryDirectory())
             subprocess.run([sys.executable, str(ROOT / "scripts" / "make_testdata.py"),
                             options.data], check=True)
-        for name in options.only or ("pictures", "lines"):
+        for name in options.only or NAMES:
             measure(name, options)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines of many small steps, all sequential but for a prefetch at the end, as someone who has
-not tuned them yet writes them. TensorFlow's default rewrites are off, so that a change of one node
-is all that changes. They read the files of scripts/make_testdata.py."""
+"""A pipeline of many small steps, all sequential but for a prefetch at the end, as someone who has
+not tuned it yet writes it. TensorFlow's default rewrites are off, so that a change of one node
+is all that changes. It reads the files of scripts/make_testdata.py."""
 import os
 
 import tensorflow as tf
@@ -44,30 +44,3 @@ def pictures(data_dir):
     dataset = tf.data.TFRecordDataset(_files(data_dir, "img-*"))
     dataset = dataset.map(_parse).map(_decode).map(_resize).map(_scale).map(_one_hot)
     return _as_written(dataset.batch(16).repeat().prefetch(2))
-
-
-def _lower(line):
-    return tf.strings.lower(line)
-
-
-def _letters(line):
-    return tf.strings.regex_replace(line, "[^a-z ]", "")
-
-
-def _words(line):
-    return tf.strings.split(line, " ")
-
-
-def _ids(words):
-    return tf.strings.to_hash_bucket_strong(words, 30000, [1, 2])
-
-
-def _pad(ids):
-    return tf.pad(ids[:128], [[0, tf.maximum(0, 128 - tf.size(ids))]])
-
-
-def lines(data_dir):
-    """A thousand lines at a time, so that a call is some work."""
-    dataset = tf.data.TextLineDataset(_files(data_dir, "text-*")).batch(1024)
-    dataset = dataset.map(tf.strings.reduce_join).map(_lower).map(_letters).map(_words).map(_ids)
-    return _as_written(dataset.map(_pad).batch(4).repeat().prefetch(2))
