@@ -31,7 +31,7 @@ tuned.pb is a GraphDef: in TensorFlow, ds = plumber_tf.load("tuned.pb").)";
 struct Options {
   TraceInput trace;
   OutputOptions output;
-  std::string cores, memory, disk, target_rate, epochs, think_time, allow;
+  std::string cores, memory, disk, target_rate, epochs, think_time, allow, without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
   bool no_cache = false, strict_order = false, keep_autotune = false;
@@ -82,6 +82,23 @@ double memory_of(const std::string& text) {
   return bytes;
 }
 
+std::set<EditKind> edits_of(const std::string& list) {
+  std::vector<std::string> known;
+  for (const EditKind kind : optional_edits()) known.push_back(edit_word(kind));
+  std::set<EditKind> edits;
+  for (const std::string& word : split_list(list)) {
+    const auto kind = edit_kind(word);
+    if (std::ranges::find(known, word) == known.end()) {
+      const std::string hint = did_you_mean(word, known);
+      throw Error(ErrorKind::kUsage, "--without",
+                  (kind ? "a plan cannot do without '" : "unknown edit '") + word + "'",
+                  hint.empty() ? "edits that can be left out: " + joined(known) : hint);
+    }
+    edits.insert(*kind);
+  }
+  return edits;
+}
+
 // All that can be said without the trace, so that a wrong word is refused before a long read.
 OptimizeOptions options_of(const Options& options) {
   OptimizeOptions how;
@@ -111,6 +128,7 @@ OptimizeOptions options_of(const Options& options) {
     throw Error(ErrorKind::kUsage, "--strict-order", "it forbids what --allow frozen-order permits",
                 "give one of them");
   }
+  how.left_out = edits_of(options.without);
   return how;
 }
 
@@ -211,6 +229,11 @@ void add_choices(CLI::App& command, Options& options) {
             {"LIST",
              "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
              "stateful-parallel, nondeterministic"});
+  add_value(command, "--without", options.without,
+            {"LIST",
+             "Comma-separated kinds of edits, as in the plan file, to leave out of the plan: "
+             "set_parallelism, convert, sequential, inline, parallel_inline, pass_through_filter, "
+             "insert_cache"});
   command
       .add_option(
           "--model", options.models,

@@ -6,12 +6,16 @@
     plumber_tf.py calibrate
     plumber_tf.py load tuned.pb
     plumber_tf.py compare PIPELINE.py:make tuned.pb --arg data_dir=DIR
+    plumber_tf.py tune PIPELINE.py:make --arg data_dir=DIR -o tuned.pb
 
 The same from Python:
 
     with plumber_tf.trace(dataset, "trace.pb") as dataset:
         model.fit(dataset, steps_per_epoch=100)
     dataset = plumber_tf.load("tuned.pb")
+
+    @plumber_tf.optimize(cores=8, mem="16G")
+    def make(data_dir): ...
 
 A trace holds the serialised program, the counters of tf.data's own performance model (every node
 of every iterator, the finished ones too) and the facts of the machine. Its format is
@@ -21,6 +25,7 @@ import argparse
 import ast
 import collections
 import contextlib
+import ctypes
 import functools
 import hashlib
 import importlib.util
@@ -29,7 +34,10 @@ import json
 import math
 import os
 import platform
+import random
 import re
+import select
+import shutil
 import signal
 import statistics
 import subprocess
@@ -72,7 +80,7 @@ POLL_S = 0.020
 FIRST_POLL_S, FIRST_S, FIRST_ITERATORS = 0.002, 0.040, 8
 GAPS_KEPT = 100  # what one iterator of TensorFlow keeps, too
 LEAST_START_NS = 1_000_000  # a start that took less is not worth its bytes
-EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG = 1, 2, 3, 70
+EXIT_NO, EXIT_USAGE, EXIT_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 70, 130
 
 
 class Error(Exception):
@@ -298,6 +306,7 @@ def _shape_from_json(node):
 # Where a program carries its element_spec: attributes that begin with "_" are free, and survive a
 # rewrite, so a rewritten program loads without a file beside it.
 SPEC_ATTRIBUTE = "_plumber_element_spec"
+ENVIRONMENT_ATTRIBUTE = "_plumber_environment"  # JSON: what tune measured the program with
 
 
 def serialize(dataset):
@@ -320,18 +329,20 @@ def serialize(dataset):
     return graph
 
 
-def load(program, element_spec=None, *, trace=None):
+def load(program, element_spec=None, *, trace=None, traced=False):
     """The data set of a GraphDef file (binary, or text when named .pbtxt) or GraphDef message.
 
     element_spec: by order of the argument, the program's own, the trace's, FILE.spec.json beside
-    it, else a flat tuple rebuilt from the output types.
+    it, else a flat tuple rebuilt from the output types. traced: FILE may be a trace, and gives the
+    program as it was.
     """
-    graph, name = _read_graph(program)
+    graph, name = _read_graph(program, traced)
     spec = element_spec if element_spec is not None else _find_spec(graph, name, trace)
     try:
         variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.SerializeToString())
     except tf.errors.OpError as error:
         raise Error(f"{name}: TensorFlow does not load it: {error.message}") from error
+    _compare_environment(graph, name)
     dataset = tf.data.experimental.from_variant(variant, spec)
     dataset._plumber_python_functions = python_functions(graph)
     return dataset
@@ -355,28 +366,45 @@ def check(dataset, name="program"):
         raise Error(f"{name}: fails at its first element: {text}") from error
 
 
-def _read_graph(program):
+def _compare_environment(graph, name):
+    """What tune measured with variables of the environment is another program without them."""
+    own = _return_node(graph).attr
+    text = own[ENVIRONMENT_ATTRIBUTE].s if ENVIRONMENT_ATTRIBUTE in own else b"{}"
+    for variable, value in json.loads(text).items():
+        if os.environ.get(variable) != value:
+            print(f"plumber_tf: warning: {name} was tuned with {variable}={value}: set it before "
+                  "TensorFlow is imported", file=sys.stderr)
+
+
+def _read_graph(program, traced=False):
     if isinstance(program, graph_pb2.GraphDef):
         return program, "program"
     name = os.fspath(program)
     with _reading(name), open(name, "rb") as file:
         data = file.read()
-    graph = _parse_graph(data, name)
+    graph = _parse_graph(data, name, traced)
     if not any(node.op == "_Retval" for node in graph.node):
         raise Error(f"{name}: not a serialised data set (a GraphDef with one _Retval)",
                     "plumber optimize --rewrite FILE writes one")
     return graph, name
 
 
-def _parse_graph(data, name):
+def _parse_graph(data, name, traced):
     graph = graph_pb2.GraphDef()
     try:
         if name.endswith(".pbtxt"):
             return text_format.Parse(data, graph)
         graph.ParseFromString(data)
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+        graph = graph_pb2.GraphDef()
         with contextlib.suppress(Error):
-            return read_trace(name).graph  # a whole trace: its program as it was
+            graph = read_trace(name).graph
+        if graph.node and traced:
+            return graph
+        if graph.node:
+            raise Error(f"{name}: a trace, not a rewritten program",
+                        f"plumber optimize {name} --rewrite tuned.pb writes one; "
+                        "load(FILE, traced=True) gives the program as it was") from error
         raise Error(f"{name}: not a GraphDef: {error}") from error
     return graph
 
@@ -1040,10 +1068,14 @@ def machine_calibration(again=False, progress=None):
 
 
 def _calibration_path():
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     machine = f"{machine_info().model}/{cores_allowed()}/{tf.__version__}/{platform.node()}"
     name = hashlib.sha256(machine.encode()).hexdigest()[:16]
-    return os.path.join(folder, "plumber", f"calibration-{name}.txt")
+    return os.path.join(cache_folder(), f"calibration-{name}.txt")
+
+
+def cache_folder():
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(folder, "plumber")
 
 
 def calibration_for(element_spec, again=False, progress=None):
@@ -1247,16 +1279,19 @@ class Program:
 
     environment: variables of the child; functions_from: PIPELINE.py:function to build before a
     program with Python functions is loaded; rewrites: False switches the default rewrites off;
-    traced: a recorder polls it.
+    traced: a recorder polls it; patience_s: seconds that it may take for an answer.
     The child starts at once, what it says about the side is heard at the first request.
     """
 
-    def __init__(self, side, arguments=(), *, environment=None, **how):
-        self.side = side
-        self._again = functools.partial(Program, side, arguments, environment=environment, **how)
+    def __init__(self, side, arguments=(), *, environment=None, patience_s=None, **how):
+        self.side, self.patience_s = side, patience_s
+        self._again = functools.partial(Program, side, arguments, environment=environment,
+                                        patience_s=patience_s, **how)
         self._process = subprocess.Popen(
             [sys.executable, os.path.abspath(__file__), "serve"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+            stdout=subprocess.PIPE, text=True, env={
+                **os.environ, "CUDA_VISIBLE_DEVICES": "-1",  # the trainer has its memory
+                SWITCH: "off", **(environment or {})})
         self._opened = False
         self._send({"side": side, "arguments": [list(pair) for pair in arguments], **how})
 
@@ -1271,6 +1306,14 @@ class Program:
     def write(self, path):
         """Writes the program as it is."""
         return self._ask({"do": "write", "path": path})
+
+    def cardinality(self):
+        """What the data set says itself; -1: endless, -2: unknown."""
+        return self._ask({"do": "cardinality"})
+
+    def record(self, path, seconds):
+        """Traces it into a file; returns warnings."""
+        return self._ask({"do": "record", "path": path, "seconds": seconds})
 
     def pull(self, elements=None, seconds=None):
         """Pulls some more elements of one running iterator; returns (elements, seconds, CPU s)."""
@@ -1293,8 +1336,10 @@ class Program:
     def resume(self):
         self._process.send_signal(signal.SIGCONT)
 
-    def close(self):
+    def close(self, kill=False):
         self.resume()
+        if kill:
+            self._process.kill()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
@@ -1307,8 +1352,8 @@ class Program:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        self.close(kill=kind is not None)  # what failed need not end its work
 
     def _ask(self, request):
         self.open()
@@ -1321,19 +1366,33 @@ class Program:
             self._process.stdin.flush()
 
     def _answer(self):
+        if not select.select([self._process.stdout], [], [], self.patience_s)[0]:
+            self._process.kill()
+            raise ProgramError(self, f"{self.side}: no answer within {self.patience_s:g} s")
         line = self._process.stdout.readline()
         if not line:
-            raise Error(f"{self.side}: its process ended (exit {self._process.wait()})")
+            raise ProgramError(self, f"{self.side}: its process ended "
+                                     f"(exit {self._process.wait()})")
         answer = json.loads(line)
         if "error" in answer:
-            raise Error(answer["error"])
+            raise ProgramError(self, answer["error"])
         return answer["value"]
+
+
+class ProgramError(Error):
+    """A program in a process of its own failed, and which one."""
+
+    def __init__(self, program, message):
+        super().__init__(message)
+        self.program = program
 
 
 def _command_serve(_):
     """The child: one request a line on stdin, one answer a line on the stdout it was given."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends this process
+    _die_with_parent()
     server = _Server()
     for line in sys.stdin:
         try:
@@ -1346,9 +1405,16 @@ def _command_serve(_):
         answers.flush()
 
 
+def _die_with_parent():
+    """Even one that is stopped while others are measured ends with its parent (on Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class _Server:
     def __init__(self):
         self.name, self.dataset, self.iterator, self._keep = "", None, None, None
+        self.arguments = ()
 
     def answer(self, request):
         if "side" in request:
@@ -1357,11 +1423,17 @@ class _Server:
             return _digests(self.dataset, request)
         if request["do"] == "write":
             return _write(request["path"], serialize(self.dataset).SerializeToString())
+        if request["do"] == "cardinality":
+            return int(self.dataset.cardinality())
+        if request["do"] == "record":
+            recorder = record(self.dataset, request["seconds"], request["path"],
+                              setup=_recorder_setup(self.dataset, self.name, self.arguments))
+            return recorder.warnings
         return self._pull(request["elements"], request["seconds"])
 
     def _open(self, side, arguments, functions_from=None, trace=None, rewrites=True, inline=False,
               traced=False):
-        self.name = side
+        self.name, self.arguments = side, arguments
         if functions_from is not None:
             self._keep = build(functions_from, arguments)
         dataset = open_side(side, arguments, trace)
@@ -1398,7 +1470,7 @@ def open_side(side, arguments=(), trace=None):
     """PIPELINE.py:function, or a program's file."""
     if re.search(r"\.py:[^:/]*$", side):
         return build(side, arguments)
-    dataset = load(side, trace=trace)
+    dataset = load(side, trace=trace, traced=True)
     check(dataset, side)
     return dataset
 
@@ -1417,7 +1489,7 @@ def _digests(dataset, request):
             break
         parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
                  if part is not None]
-        if request.get("one_epoch"):
+        if request.get("one_epoch") or request.get("rows"):
             found.append([[_digest(part) for part in row] for row in _rows(parts)])
         else:
             found.append([_digest(part) for part in parts])
@@ -1522,7 +1594,10 @@ def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
     the seeds of shuffles and memory caches belong to a process."""
     first = a.digests(elements=elements, seconds=seconds)["digests"]
     count = max(1, len(first))
-    other = b.digests(elements=count, seconds=seconds)["digests"]
+    found = b.digests(elements=count, seconds=seconds)
+    other = found["digests"]
+    if not found["complete"] and 0 < len(other) < count:  # slower, which is no difference
+        count, first = len(other), first[:len(other)]
     if first == other:
         side = {"elements": first, "rows": None}
         return judge(side, side, side)
@@ -1664,6 +1739,594 @@ def _called(node):
         yield from (function.name for function in value.list.func)
 
 
+# ---- plans --------------------------------------------------------------------------------------
+# The bridge asks the program `plumber` for plans; what it does with them is decided by what runs.
+
+def plumber_program():
+    """The path of plumber: what PLUMBER names, else the one on PATH, else this checkout's build."""
+    built = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build",
+                         "release", "apps", "plumber")
+    named = os.environ.get("PLUMBER")
+    found = shutil.which(named) if named else shutil.which("plumber") or shutil.which(built)
+    if found is None:
+        where = f"PLUMBER={named} names no program" if named else "no program `plumber` on the PATH"
+        raise Error(where, "build and install plumber, or name it: PLUMBER=/path/to/plumber")
+    return found
+
+
+def run_plumber(*words):
+    """True if it was done, False if the answer is no."""
+    done = subprocess.run([plumber_program(), *map(str, words)], capture_output=True, text=True,
+                          check=False)
+    if done.returncode > EXIT_NO:
+        raise Error(done.stderr.strip().removeprefix("plumber: error: ")
+                    or f"plumber {words[0]} ended with {done.returncode}")
+    return done.returncode == 0
+
+
+class Limits(collections.namedtuple("Limits", "cores mem no_cache allow", defaults=(None,) * 4)):
+    """What a plan may use, as `plumber optimize` takes it; allow is a comma-separated list."""
+
+    def words(self):
+        words = ["--no-cache"] if self.no_cache else []
+        for name in ("cores", "mem", "allow"):
+            value = getattr(self, name)
+            words += [] if value in (None, "") else [f"--{name}", str(value)]
+        return words
+
+
+_UPKEEP = ("set_options", "rehome_cache")  # edits that follow from others or from the recorder
+CACHES = ("insert_cache",)
+MODES = ("inline", "parallel_inline", "pass_through_filter")
+# What the next best plans leave out, when a plan's program is wrong, hangs or is slower.
+LEFT_OUT = ((), CACHES, MODES, CACHES + MODES)
+
+
+def changes(plan):
+    """The edits that are there for speed."""
+    return [edit for edit in plan["edits"] if edit["edit"] not in _UPKEEP]
+
+
+def optimized(trace, file, limits, without=()):
+    """The plan for a trace and its program in FILE; None if nothing fits the limits."""
+    plan = file + ".plan.json"
+    words = ["optimize", trace, *limits.words(), "-q", "-o", plan, "--rewrite", file]
+    if without:
+        words += ["--without", ",".join(without)]
+    return _read_json(plan) if run_plumber(*words) else None
+
+
+def with_edit(plan, edit, trace, file):
+    """The plan with one of its edits only; its program in FILE."""
+    keeps = [e for e in plan["edits"] if e["edit"] in _UPKEEP
+             and (e["value"] is None or edit["edit"] in MODES)]
+    one = {**plan, "edits": [edit, *keeps]}
+    _write(file + ".plan.json", json.dumps(one).encode())
+    run_plumber("rewrite", trace, "--plan", file + ".plan.json", "-o", file)
+    return one
+
+
+def _read_json(path):
+    with _reading(path), open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def analysis_of(trace, file):
+    run_plumber("analyze", trace, "-q", "--format", "json", "-o", file)
+    return _read_json(file)
+
+
+def by_bottleneck(edits, analysis):
+    """Edits in the order in which their nodes limit the rate: lowest bound first, and in it the
+    node of the largest share."""
+    order = {}
+    for bound in analysis["bounds"]:
+        for node in bound["nodes"]:
+            order.setdefault(node, len(order))
+    return sorted(edits, key=lambda edit: order.get(edit["node"], len(order)))
+
+
+def elements_to_fill(plan, analysis):
+    """Root elements after which every memory cache of the plan's program is full; 0: it has none,
+    None: unknown."""
+    cached = {edit["node"] for edit in plan["edits"] if edit["edit"] == "insert_cache"}
+    most = 0
+    for node in analysis["nodes"]:
+        if node["name"] in cached or node["op"].startswith("CacheDataset"):
+            count, visits = node["elements_per_epoch"], node["visit_ratio"]
+            if not isinstance(count, (int, float)) or not visits:
+                return None
+            most = max(most, math.ceil(count / visits) + 1)
+    return most
+
+
+# ---- verifying ----------------------------------------------------------------------------------
+
+PATIENCE_S = 120.0  # for one answer of a program: a function can hang for ever
+# Who allows these has asked for other elements, or for another order of them.
+_OTHER_ELEMENTS = {"unfreeze", "stateful-parallel"}
+_OTHER_ORDER = {"frozen-order", "reshuffle", "nondeterministic"}
+
+
+def verify(a, b, *, allow="", elements=256, seconds=10.0):
+    """Sameness of two Programs, of which the second may fail or hang (verdict "fails")."""
+    try:
+        sameness = same_elements(a, b, elements=elements, seconds=seconds)
+        if sameness.verdict == "equal" and not _same_again(a, b, elements, seconds):
+            sameness = Sameness("different", "different elements in the second epoch")
+    except ProgramError as error:
+        if error.program is not b:
+            raise
+        return Sameness("fails", str(error))
+    allowed = set((allow or "").split(","))
+    other = "order different" if allowed & _OTHER_ELEMENTS else "order"
+    if sameness.verdict in other.split() and allowed & (_OTHER_ELEMENTS | _OTHER_ORDER):
+        return Sameness("allowed", f"{sameness.text}, as --allow says")
+    return sameness
+
+
+def _same_again(a, b, elements, seconds):
+    """Whether the second epoch, which a cache serves, has the same rows; in any order, because a
+    cache may stand below a shuffle."""
+    if a.cardinality() == tf.data.INFINITE_CARDINALITY:
+        return True  # the first pass has seen what there was time for
+    counts = []
+    for program in (a, b):
+        found = program.digests(elements=elements + 1, seconds=seconds, rows=True)
+        if not found["complete"]:
+            return True
+        counts.append(collections.Counter(tuple(row) for rows in found["digests"] for row in rows))
+    return counts[0] == counts[1]
+
+
+def _command_verify(options):
+    environment = None
+    if options.plan is not None:
+        environment = _read_json(options.plan).get("environment")
+    how = {"patience_s": options.limit}
+    graph, _ = _read_graph(options.program)
+    behind = _is_source(options.original) and python_functions(graph)
+    with Program(options.original, options.arg, **how) as a, \
+            Program(options.program, options.arg, environment=environment, **how,
+                    functions_from=options.original if behind else None) as b:
+        a.open()
+        sameness = verify(a, b, elements=options.elements)
+    print(f"elements: {sameness.text}")
+    return 0 if sameness.verdict in SAME else EXIT_NO
+
+
+# ---- tuning -------------------------------------------------------------------------------------
+
+ROUNDS, STEPS = 3, 20  # at most, all edits at once and one at a time
+LEAST_GAIN = 0.02  # less is not told from noise, whatever the spread of the rates
+
+# fill: root elements after which its caches are full; held_bytes: of its plan.
+Candidate = collections.namedtuple("Candidate", "side environment edits fill held_bytes",
+                                   defaults=({}, (), 0, 0))
+Round = collections.namedtuple("Round", "number rate gain edits fate")
+
+
+def gain_of(before, after):
+    """Gain of rates that were measured in turn, as a share, and what of it may be noise: twice the
+    standard error of the median ratio."""
+    ratios = [b / a for a, b in zip(before, after)]
+    middle = statistics.median(ratios)
+    deviation = 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios)
+    return middle - 1, max(LEAST_GAIN, 2 * 1.2533 * deviation / math.sqrt(len(ratios)))
+
+
+class Tuner:
+    """Traces, plans, verifies and measures, round by round. The best program so far is always in
+    the output's file, and only what ran faster beside the best so far takes its place: predictions
+    only say what to try. (After functions went inline, a trace shows no work for them.)
+
+    one_step: one edit a round, that of the bottleneck; "random": of any node, for comparison.
+    use_environment: False measures programs without the variables that their plans ask for, for a
+    process where TensorFlow runs already.
+    """
+
+    def __init__(self, source, output, limits=Limits(), *, arguments=(), trace_s=5.0, rate_s=1.0,
+                 repeats=5, fill_s=60.0, patience_s=PATIENCE_S, verify_s=5.0, one_step=None,
+                 use_environment=True, say=lambda _: None):
+        self.source, self.output, self.limits = source, output, limits
+        self.arguments, self.trace_s, self.rate_s = arguments, trace_s, rate_s
+        self.repeats, self.fill_s = repeats, fill_s
+        self.patience_s, self.verify_s = patience_s, verify_s
+        self.one_step, self.use_environment, self.say = one_step, use_environment, say
+        self.best = Candidate(source)
+        self.rounds = []
+        self.written = False
+        self._functions_from = None
+        self._files = itertools.count()
+        self._folder = None
+
+    def run(self, rounds):
+        """Returns the rounds; the last best is self.best."""
+        with tempfile.TemporaryDirectory(prefix="plumber-tune-") as folder:
+            self._folder = folder
+            plans = iter(())
+            fresh = True  # the best so far has no plans yet
+            for number in range(1, rounds + 1):
+                plans = self._plans() if fresh else plans
+                row = self._round(number, plans)
+                if row is None:
+                    break
+                self.rounds.append(row)
+                self.say(row)
+                fresh = row.fate == "kept"
+                if row.fate == "noise":
+                    break
+        return self.rounds
+
+    def _round(self, number, plans):
+        """The first of these plans that verifies, measured and kept if it is faster."""
+        for candidate in plans:
+            rates, why = self.measure(candidate)
+            if why is not None:
+                self.say(f"round {number}: left out: {why}")
+                continue
+            gain, noise = gain_of(*rates)
+            least = -noise if self.one_step else noise  # the second of two bottlenecks shows it
+            fate = "kept" if gain > least else "undone" if gain < -noise else "noise"
+            rate = statistics.median(rates[1])
+            if not self.rounds:
+                self.say(Round(0, statistics.median(rates[0]), 0.0, [], "as written"))
+            if fate == "kept":
+                self.keep(candidate)
+            return Round(number, rate, gain, candidate.edits, fate)
+        return None
+
+    def keep(self, candidate):
+        """Makes a candidate the best so far, here and on disk."""
+        file = os.path.join(self._folder, "best.pb")
+        graph, _ = _read_graph(candidate.side)
+        if candidate.environment:
+            text = json.dumps(candidate.environment, sort_keys=True)
+            _return_node(graph).attr[ENVIRONMENT_ATTRIBUTE].s = text.encode()
+        data = graph.SerializeToString()
+        self._write_output(data)
+        _write(file, data)
+        self.best = candidate._replace(side=file)
+
+    def _write_output(self, data):
+        _write(self.output, data)
+        self.written = True
+
+    # ---- programs
+
+    def _file(self, ending):
+        return os.path.join(self._folder, f"{next(self._files)}{ending}")
+
+    def open(self, candidate):
+        """The candidate in a process of its own."""
+        behind = candidate.side != self.source and self._functions_from
+        return Program(candidate.side, self.arguments, environment=candidate.environment,
+                       patience_s=self.patience_s, functions_from=behind or None)
+
+    def trace(self):
+        """A trace of the best so far. The first one also shows the program as written, which is the
+        best until a faster one is found."""
+        path = self._file(".trace.pb")
+        with self.open(self.best._replace(environment={})) as program:
+            for warning in program.record(path, self.trace_s):
+                self.say(f"warning: {warning}")
+        if self.best.side == self.source and not self.rounds:
+            graph = read_trace(path).graph
+            self._functions_from = self.source if python_functions(graph) else None
+            self._write_output(graph.SerializeToString())
+        return path
+
+    def _plans(self):
+        """Candidates after a trace of the best so far, the most promising first."""
+        trace = self.trace()
+        analysis = analysis_of(trace, self._file(".analysis.json"))
+        if self.one_step:
+            yield from self._single_steps(trace, analysis)
+            return
+        seen = []
+        for without in LEFT_OUT:
+            file = self._file(".pb")
+            plan = optimized(trace, file, self.limits, without)
+            if plan and changes(plan) and changes(plan) not in seen:
+                seen.append(changes(plan))
+                yield self._candidate(file, plan, analysis)
+
+    def _single_steps(self, trace, analysis):
+        plan = optimized(trace, self._file(".pb"), self.limits)
+        edits = changes(plan) if plan else []
+        if self.one_step == "random":
+            random.shuffle(edits)
+        else:
+            edits = by_bottleneck(edits, analysis)
+        for edit in edits:
+            file = self._file(".pb")
+            yield self._candidate(file, with_edit(plan, edit, trace, file), analysis)
+
+    def _candidate(self, file, plan, analysis):
+        environment = {**self.best.environment, **plan["environment"]}
+        environment = environment if self.use_environment else {}
+        return Candidate(file, environment, changes(plan), elements_to_fill(plan, analysis),
+                         plan["memory"]["planned_bytes"])
+
+    # ---- measuring
+
+    def measure(self, candidate):
+        """Rates of the best so far and of the candidate, in turn; or why there are none."""
+        with self.open(Candidate(self.source)) as a, self.open(candidate) as b:
+            a.open()
+            sameness = verify(a, b, allow=self.limits.allow, seconds=self.verify_s)
+        if sameness.verdict not in (*SAME, "unknown", "allowed"):
+            return None, sameness.text
+        try:
+            rates = self.rates([self.best, candidate])
+        except ProgramError as error:  # the best has run before
+            return None, str(error)
+        return rates, None if rates else f"its cache is not full after {self.fill_s:g} s"
+
+    def rates(self, candidates):
+        """Rates of candidates, in turn; None if a cache takes too long to fill. Caches that have
+        no room beside each other are measured one after the other."""
+        free_bytes = machine_info().memory_free
+        if len(candidates) > 1 and sum(one.held_bytes for one in candidates) > 0.8 * free_bytes:
+            alone = [self.rates([one]) for one in candidates]
+            return None if None in alone else [rates[0] for rates in alone]
+        with contextlib.ExitStack() as stack:
+            programs = [stack.enter_context(self.open(one)) for one in candidates]
+            for program in programs:
+                program.open()
+            return self._rates(programs, [one.fill for one in candidates])
+
+    def _rates(self, programs, fills):
+        """The same of programs, of which each fills its caches first (None: unknown when)."""
+        for program, fill in zip(programs, fills):
+            if fill != 0:
+                count, _, _ = program.pull(elements=fill, seconds=self.fill_s)
+                if fill is None or count < fill:
+                    return None
+            program.pause()
+        for program in programs:
+            program.resume()
+        return rates_in_turn(programs, self.repeats, self.rate_s)
+
+
+def edits_in_words(edits):
+    counts = collections.Counter(edit["edit"] for edit in edits)
+    return ", ".join(kind if n == 1 else f"{n} {kind}" for kind, n in counts.items()) or "-"
+
+
+def _print_round(row):
+    if isinstance(row, str):
+        print(f"plumber_tf: {row}", file=sys.stderr)
+        return
+    if row.number == 0:
+        print(f"{'round':>5}  {'rate':>10}  {'gain':>8}  {'':10}  edits")
+    fate = {"noise": "no gain"}.get(row.fate, row.fate)
+    gain = f"{row.gain:+8.1%}" if row.number else f"{'':8}"
+    print(f"{row.number:5}  {row.rate:>8.4g}/s  {gain}  {fate:10}  {edits_in_words(row.edits)}",
+          flush=True)
+
+
+def tune(source, output="tuned.pb", limits=Limits(), *, rounds=3, **how):
+    """Tunes PIPELINE.py:function or a program's file into OUTPUT; returns the Tuner."""
+    tuner = Tuner(source, output, limits, **how)
+    tuner.run(rounds)
+    return tuner
+
+
+def _command_tune(options):
+    limits = Limits(options.cores, options.mem, options.no_cache, options.allow)
+    one_step = "random" if options.random else options.one_step
+    tuner = Tuner(options.pipeline, options.output, limits, arguments=options.arg,
+                  trace_s=options.seconds, rate_s=options.rate_seconds, fill_s=options.fill,
+                  patience_s=options.limit, one_step=one_step, say=_print_round)
+    try:
+        tuner.run(options.rounds or (STEPS if one_step else ROUNDS))
+    finally:
+        if tuner.written:
+            what = "the best measured" if tuner.best.edits else "the program as it was"
+            print(f"plumber_tf: wrote {options.output}: {what}", file=sys.stderr)
+    for name, value in sorted(tuner.best.environment.items()):
+        print(f"plumber_tf: set {name}={value} in the environment where it runs", file=sys.stderr)
+
+
+# ---- annotation ---------------------------------------------------------------------------------
+
+SWITCH = "PLUMBER_OPTIMIZE"  # "off": annotated functions run as they are written
+
+
+def optimize(function=None, *, cores=None, mem=None, allow=None, no_cache=False, pick_best=None,
+             rounds=1, **how):
+    """For a function that returns data sets (one, or a tuple, list or dict of them):
+
+        @plumber_tf.optimize(cores=8, mem="16G", pick_best={"cache": [True, False]})
+        def make(data_dir, cache=True): ...
+
+    The first call tunes each data set, as `tune` does, and keeps the programs in the user's cache
+    folder; later calls, in any process, find them there by the hash of the program as written.
+    pick_best: values of keywords to try, all combinations; the fastest first data set wins.
+    Where tuning fails the function's own data sets are returned, with a warning; PLUMBER_OPTIMIZE=off
+    in the environment leaves all as it is. More keywords are Tuner's.
+    """
+    limits = Limits(cores, mem, no_cache, allow if allow is None or isinstance(allow, str)
+                    else ",".join(allow))
+
+    def annotate(function):
+        @functools.wraps(function)
+        def call(*arguments, **keywords):
+            if os.environ.get(SWITCH, "").lower() in ("off", "0", "no", "false"):
+                return function(*arguments, **keywords)
+            annotation = _Annotation(function.__name__, limits, rounds, how)
+            return annotation.best_of([
+                functools.partial(function, *arguments, **choice)
+                for choice in _grid(pick_best or {}, keywords)])
+        return call
+    return annotate if function is None else annotate(function)
+
+
+def _grid(values, keywords):
+    """The keywords of each call: a keyword that the caller gives is not tried."""
+    tried = {name: list(choices) for name, choices in values.items() if name not in keywords}
+    for choice in itertools.product(*tried.values()):
+        yield {**keywords, **dict(zip(tried, choice))}
+
+
+Tuned = collections.namedtuple("Tuned", "dataset key file fill")
+
+
+class _Annotation:
+    """Tuned data sets of one call of an annotated function."""
+
+    def __init__(self, name, limits, rounds, how):
+        self.name, self.limits, self.rounds, self.how = name, limits, rounds, how
+        self.folder = os.path.join(cache_folder(), "tuned")
+
+    def best_of(self, calls):
+        """What the fastest of these calls returns, tuned."""
+        variants = [self._tuned_all(call()) for call in calls]
+        specs = [tf.nest.map_structure(_spec_of, result) for result, _ in variants]
+        if any(spec != specs[0] for spec in specs):
+            raise Error(f"{self.name}: pick_best gives data sets of different elements",
+                        "try keywords that change how the data set is made, not what is in it")
+        place = self._fastest([first for _, first in variants]) if len(variants) > 1 else 0
+        return variants[place][0]
+
+    def _tuned_all(self, result):
+        """The result with its data sets tuned, and the first of those (None: as written)."""
+        tuned = [self._tuned(leaf) if isinstance(leaf, tf.data.Dataset) else leaf
+                 for leaf in tf.nest.flatten(result)]
+        leaves = [leaf.dataset if isinstance(leaf, Tuned) else leaf for leaf in tuned]
+        first = next((leaf for leaf in tuned if isinstance(leaf, Tuned)), None)
+        return tf.nest.pack_sequence_as(result, leaves), first
+
+    def _say(self, text):
+        if isinstance(text, str):
+            print(f"plumber_tf: {self.name}: {text}", file=sys.stderr)
+
+    def _tuned(self, dataset):
+        """From the cache folder, or by tuning it now; as it is where that fails."""
+        try:
+            graph = serialize(dataset)
+            if python_functions(graph):
+                raise Error("it calls Python functions, which no other process can verify")
+            key = self._key(graph)
+            file = os.path.join(self.folder, key + ".pb")
+            found = self._found(file) or self._tune(graph, file)
+            if found["edits"]:
+                tuned, _ = _read_graph(file)
+                _rename_handles(tuned, dict(zip(found["handles"], handles(graph))))
+                dataset = load(tuned, dataset.element_spec)
+            return Tuned(dataset, key, file, found["fill"])
+        except (Error, OSError) as error:
+            self._say(f"warning: left as written: {error}")
+            return Tuned(dataset, None, None, 0)
+
+    def _key(self, graph):
+        text = f"{graph_hash(graph)} {self.limits} {tf.__version__} {cores_allowed()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def _found(self, file):
+        """What an earlier call noted beside the program; None if there is none, or half of one."""
+        with contextlib.suppress(Error, ValueError, KeyError, TypeError):
+            found = _read_json(file + ".json")
+            if os.path.getsize(file) == found["bytes"]:
+                return found
+        return None
+
+    def _tune(self, graph, file):
+        self._say(f"tuning its data set, once ({SWITCH}=off: leave it)")
+        os.makedirs(self.folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="plumber-tune-") as folder:
+            source = os.path.join(folder, "original.pb")
+            _write(source, graph.SerializeToString())
+            tuner = Tuner(source, file, self.limits, say=self._say,
+                          **{"use_environment": False, **self.how})
+            tuner.run(self.rounds)
+        edits = edits_in_words(tuner.best.edits)
+        gain = math.prod(1 + row.gain for row in tuner.rounds if row.fate == "kept")
+        self._say(f"{gain:.3g} times as fast ({edits})" if tuner.best.edits else "fastest as it is")
+        found = {"edits": tuner.best.edits, "gain": gain, "fill": tuner.best.fill,
+                 "handles": handles(graph),
+                 "bytes": os.path.getsize(file)}
+        _write(file + ".json", json.dumps(found).encode())
+        return found
+
+    def _fastest(self, variants):
+        """The place of the fastest variant, measured in turn once and then from the folder."""
+        if any(variant is None or variant.key is None for variant in variants):
+            return 0  # one of them could not be tuned: nothing to compare
+        keys = " ".join(variant.key for variant in variants)
+        choice = os.path.join(self.folder, hashlib.sha256(keys.encode()).hexdigest()[:32] + ".best")
+        with contextlib.suppress(Error, ValueError, KeyError, TypeError):
+            return _read_json(choice)["place"]
+        tuner = Tuner(variants[0].file, None, self.limits, **{"use_environment": False, **self.how})
+        rates = tuner.rates([Candidate(variant.file, fill=variant.fill) for variant in variants])
+        medians = [statistics.median(values) for values in rates]
+        place = medians.index(max(medians))
+        _write(choice, json.dumps({"place": place, "rates": medians}).encode())
+        return place
+
+
+def _spec_of(leaf):
+    return leaf.element_spec if isinstance(leaf, tf.data.Dataset) else type(leaf)
+
+
+def graph_hash(graph):
+    """The same for programs that differ in names only: TensorFlow numbers functions, tables and
+    caches in the order of their making, which is another one in another process."""
+    copy = graph_pb2.GraphDef.FromString(graph.SerializeToString())
+    functions, names, order = _functions_by_name(copy), {}, []
+
+    def rename(name):
+        if name in functions and name not in names:
+            names[name] = f"function_{len(names)}"
+            order.append(functions[name])
+        return names.get(name, name)
+
+    digest = hashlib.sha256()
+    _hash_nodes(copy.node, rename, digest)
+    for function in order:  # grows as functions call others
+        function.signature.name = rename(function.signature.name)
+        function.ClearField("attr")
+        _hash_nodes(function.node_def, rename, digest)
+        for part in (function.signature, *map(str, sorted(function.ret.items()))):
+            data = part if isinstance(part, str) else str(part)
+            digest.update(data.encode())
+    return digest.hexdigest()
+
+
+def handles(graph):
+    """Names of the resources that a program shares with its process, such as the state of a seeded
+    shuffle: the same program made again has others, in the same places."""
+    return [value.name for value in _handle_values(graph)]
+
+
+def _rename_handles(graph, names):
+    for value in _handle_values(graph):
+        value.name = names.get(value.name, value.name)
+
+
+def _handle_values(graph):
+    for node in all_nodes(graph):
+        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE:
+            yield from node.attr["value"].tensor.resource_handle_val
+
+
+def _hash_nodes(nodes, rename, digest):
+    for node in nodes:
+        node.op = rename(node.op)
+        is_handle = node.attr["dtype"].type == types_pb2.DT_RESOURCE if "dtype" in node.attr else 0
+        if is_handle:
+            node.attr.pop("value", None)
+        for name in ("metadata", "shared_name", "_user_specified_name"):
+            node.attr.pop(name, None)
+        for value in node.attr.values():
+            if value.HasField("func"):
+                value.func.name = rename(value.func.name)
+            for function in value.list.func if value.HasField("list") else ():
+                function.name = rename(function.name)
+        digest.update(node.SerializeToString(deterministic=True))
+
+
 # ---- command line -------------------------------------------------------------------------------
 
 def build(source, arguments=()):
@@ -1743,29 +2406,37 @@ class _Progress:
 
 def _command_trace(options):
     dataset = build(options.pipeline, options.arg)
-    calibration = (None, None)
-    if options.calibrate is not False:
-        calibration = _calibrate_with_bar(lambda progress: calibration_for(
-            dataset.element_spec, again=options.calibrate is True, progress=progress))
+    setup = _recorder_setup(dataset, options.pipeline, options.arg, calibrate=options.calibrate,
+                            probe=options.inline_probe)
     progress = _Progress("tracing", options.seconds)
-
-    def setup(recorder):
-        recorder.calibrated(*calibration)
-        wanted = options.inline_probe
-        if wanted is None:
-            wanted = options.calibrate is not False and _worth_a_probe(serialize(dataset))
-        if wanted:
-            recorder.probe_cpu_s, problem = inline_probe_cpu_s(options.pipeline, options.arg)
-            if problem:
-                recorder.warnings.append(f"inline probe: {problem}")
     recorder = record(dataset, options.seconds, options.output, every=options.every,
                       progress=progress, setup=setup)
     progress.clear()
     for warning in recorder.warnings:
         print(f"plumber_tf: warning: {warning}", file=sys.stderr)
     elapsed = recorder.elapsed_s()
-    print(f"{options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
+    print(f"wrote {options.output}: {recorder.elements()} elements in {elapsed:.1f} s "
           f"({recorder.elements() / elapsed:.4g}/s)", file=sys.stderr)
+
+
+def _recorder_setup(dataset, source, arguments, *, calibrate=None, probe=None):
+    """What a recorder is told before it begins: the machine's constants (calibrate: True measures
+    again, False leaves them out), and the inline probe's cost of an element."""
+    calibration = (None, None)
+    if calibrate is not False:
+        calibration = _calibrate_with_bar(lambda progress: calibration_for(
+            dataset.element_spec, again=calibrate is True, progress=progress))
+
+    def setup(recorder):
+        recorder.calibrated(*calibration)
+        wanted = probe
+        if wanted is None:
+            wanted = calibrate is not False and _worth_a_probe(serialize(dataset))
+        if wanted:
+            recorder.probe_cpu_s, problem = inline_probe_cpu_s(source, arguments)
+            if problem:
+                recorder.warnings.append(f"inline probe: {problem}")
+    return setup
 
 
 def _command_calibrate(options):
@@ -1829,9 +2500,48 @@ def _parser():
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="0: no rates")
     command.add_argument("--seconds", type=_positive, default=2.0, metavar="S", help="a run")
     command.set_defaults(run=_command_compare)
+    command = commands.add_parser("verify", help="same elements, in a child with a time limit?")
+    command.add_argument("original", metavar="TRACE|PIPELINE.py:function")
+    command.add_argument("program", metavar="tuned.pb")
+    _add_arg(command)
+    command.add_argument("--plan", metavar="plan.json", help="run it with the plan's environment")
+    command.add_argument("--elements", type=int, default=256, metavar="N",
+                         help="elements compared in order (default: 256)")
+    _add_limit(command)
+    command.set_defaults(run=_command_verify)
+    _add_tune(commands)
     command = commands.add_parser("serve")  # the child of Program; not for people
     command.set_defaults(run=_command_serve)
     return parser
+
+
+def _add_tune(commands):
+    command = commands.add_parser("tune", help="trace, plan, verify, measure; keep the best")
+    add = command.add_argument
+    add("pipeline", metavar="PIPELINE.py:function", help="or a program's file")
+    _add_arg(command)
+    add("-o", "--output", default="tuned.pb", metavar="FILE",
+        help="the best program so far, at any time (default: tuned.pb)")
+    add("--rounds", type=int, metavar="N", help=f"at most (default: {ROUNDS}; --one-step: {STEPS})")
+    add("--one-step", action="store_true", help="change the one bottleneck a round")
+    add("--random", action="store_true",
+        help="change any one node a round instead, for comparison")
+    add("--cores", metavar="N", help="as for plumber optimize; so are the next three")
+    add("--mem", metavar="SIZE")
+    add("--allow", metavar="LIST")
+    add("--no-cache", action="store_true")
+    add("--seconds", type=_positive, default=5.0, metavar="S", help="of a trace (default: 5)")
+    add("--rate-seconds", type=_positive, default=1.0, metavar="S",
+        help="of each of the five runs that measure a rate (default: 1)")
+    add("--fill", type=_positive, default=60.0, metavar="S",
+        help="leave out caches that take longer to fill (default: 60)")
+    _add_limit(command)
+    command.set_defaults(run=_command_tune)
+
+
+def _add_limit(command):
+    command.add_argument("--limit", type=_positive, default=PATIENCE_S, metavar="S",
+                         help="a program that takes longer for an answer hangs (default: 120)")
 
 
 def _add_arg(command):
@@ -1853,7 +2563,11 @@ def main(arguments=None):
     except Error as error:
         print(f"plumber_tf: error: {error}", file=sys.stderr)
         return EXIT_INPUT
+    except KeyboardInterrupt:
+        print("plumber_tf: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
 
 
 if __name__ == "__main__":
+    os.environ[SWITCH] = "off"  # commands see a pipeline as it is written
     sys.exit(main())

@@ -15,6 +15,7 @@ namespace {
 std::string why_illegal(const Problem& problem, NodeId id) {
   const CacheVerdict& verdict = problem.analysis->nodes[id].cache;
   const OptimizeOptions& options = *problem.options;
+  if (options.left_out.contains(EditKind::kInsertCache)) return kLeftOut;
   if (options.strict_order && verdict.cache_class == CacheClass::kOrder) {
     return "it would narrow the distribution of the order, which --strict-order forbids";
   }

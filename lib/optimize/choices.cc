@@ -148,7 +148,9 @@ void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& cho
   NodeChoices& node = choices.nodes[id];
   for (const ModeChange& change : mode_changes(problem.node(id).op)) {
     if (!worth_a_choice(problem, id, change.mode)) continue;
-    const std::string reason = why_not(problem, id, change.mode);
+    const bool left_out = problem.options->left_out.contains(change.edit);
+    const std::string reason =
+        left_out ? std::string(kLeftOut) : why_not(problem, id, change.mode);
     if (!reason.empty()) {
       reject(problem, id, {edit_word(change.edit), problem.node(id).name, reason}, choices);
       continue;

@@ -12,6 +12,9 @@
 
 namespace plumber {
 
+/// Why an edit of a kind that is not wanted is rejected.
+constexpr const char* kLeftOut = "left out by --without";
+
 /// One way to run a node, and the edit that makes it so.
 struct ModeChoice {
   NodeSetting setting;                 // mode and parallelism

@@ -32,6 +32,10 @@ std::string permission_word(Permission permission);  // "frozen-order", ...
 std::optional<Permission> permission_of(const std::string& word);
 std::vector<std::string> permission_words();  // all of them
 
+/// Kinds of edits that a plan can do without (--without): all that change how the program runs. The
+/// rest keeps the elements, or the memory budget.
+std::vector<EditKind> optional_edits();
+
 enum class ModelKind { kDefault, kPaper };
 
 struct OptimizeOptions {
@@ -41,6 +45,7 @@ struct OptimizeOptions {
   bool strict_order = false;         // --strict-order
   bool keep_autotune = false;        // --keep-autotune
   std::set<Permission> permissions;  // --allow
+  std::set<EditKind> left_out;       // --without, of optional_edits()
   std::optional<double> epochs;      // --epochs; nullopt: steady state
   std::optional<double> target_rate_per_s;
 };

@@ -38,4 +38,10 @@ std::vector<std::string> permission_words() {
   return words;
 }
 
+std::vector<EditKind> optional_edits() {
+  using enum EditKind;
+  return {kSetParallelism, kConvert, kSequential, kInline, kParallelInline, kPassThroughFilter,
+          kInsertCache};
+}
+
 }  // namespace plumber

@@ -153,7 +153,7 @@ void fix_numbers(const Problem& problem, Settled& settled) {
     if (settled.changes[id] != nullptr || !autotuned(problem, id) || !can_be_fixed(problem, id))
       continue;
     const ModeChange* change = change_to(problem, id, settled.setting[id].mode);
-    if (change == nullptr) continue;
+    if (change == nullptr || problem.options->left_out.contains(change->edit)) continue;
     double spare_bytes = 0;  // never more than AUTOTUNE would take
     const bool runs_on = active[id] && !(settled.setting[id].cached);
     Setting setting = runs_on ? settled.setting : unfilled(problem, settled.setting);

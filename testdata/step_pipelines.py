@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pipeline of many small steps, all sequential but for a prefetch at the end, as someone who has
+not tuned it yet writes it. TensorFlow's default rewrites are off, so that a change of one node
+is all that changes. It reads the files of scripts/make_testdata.py."""
+import os
+
+import tensorflow as tf
+
+
+def _files(data_dir, pattern):
+    return sorted(tf.io.gfile.glob(os.path.join(data_dir, pattern)))
+
+
+def _as_written(dataset):
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = False
+    return dataset.with_options(options)
+
+
+def _parse(record):
+    features = tf.io.parse_single_example(record, {
+        "image": tf.io.FixedLenFeature([], tf.string),
+        "label": tf.io.FixedLenFeature([], tf.int64)})
+    return features["image"], features["label"]
+
+
+def _decode(image, label):
+    return tf.io.decode_jpeg(image, channels=3), label
+
+
+def _resize(image, label):
+    return tf.image.resize(image, [128, 128]), label
+
+
+def _scale(image, label):
+    return image / 127.5 - 1, label
+
+
+def _one_hot(image, label):
+    return image, tf.one_hot(label, 1000)
+
+
+def pictures(data_dir):
+    dataset = tf.data.TFRecordDataset(_files(data_dir, "img-*"))
+    dataset = dataset.map(_parse).map(_decode).map(_resize).map(_scale).map(_one_hot)
+    return _as_written(dataset.batch(16).repeat().prefetch(2))
