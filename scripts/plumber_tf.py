@@ -2144,8 +2144,8 @@ def optimize(function=None, *, cores=None, mem=None, allow=None, no_cache=False,
     The first call tunes each data set, as `tune` does, and keeps the programs in the user's cache
     folder; later calls, in any process, find them there by the hash of the program as written.
     pick_best: values of keywords to try, all combinations; the fastest first data set wins.
-    Where tuning fails the function's own data sets are returned, with a warning; PLUMBER_OPTIMIZE=off
-    in the environment leaves all as it is. More keywords are Tuner's.
+    Where tuning fails the function's own data sets are returned, with a warning;
+    PLUMBER_OPTIMIZE=off in the environment leaves all as it is. More keywords are Tuner's.
     """
     limits = Limits(cores, mem, no_cache, allow if allow is None or isinstance(allow, str)
                     else ",".join(allow))
