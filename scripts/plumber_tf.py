@@ -1658,7 +1658,7 @@ def spread(values):
 def _command_compare(options):
     how = {"trace": options.trace}
     if _is_source(options.a) and not _is_source(options.b):
-        graph, _ = _read_graph(options.b)
+        graph, _ = _read_graph(options.b, traced=True)
         if python_functions(graph):
             how["functions_from"] = options.a
     if options.plan is not None:
@@ -1884,7 +1884,7 @@ def _command_verify(options):
     if options.plan is not None:
         environment = _read_json(options.plan).get("environment")
     how = {"patience_s": options.limit}
-    graph, _ = _read_graph(options.program)
+    graph, _ = _read_graph(options.program, traced=True)
     behind = _is_source(options.original) and python_functions(graph)
     with Program(options.original, options.arg, **how) as a, \
             Program(options.program, options.arg, environment=environment, **how,

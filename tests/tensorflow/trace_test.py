@@ -40,7 +40,7 @@ class BareTraceTest(FolderTest):
         done = bridge("trace", f"{self.source}:make", "--arg", "n=400", "--seconds", 1.5,
                       "--no-calibrate", "-o", self.path("t.pb"))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertRegex(done.stderr, r"^\S*t\.pb: \d+ elements in 1\.\d s \(\S+/s\)\n$")
+        self.assertRegex(done.stderr, r"^wrote \S*t\.pb: \d+ elements in 1\.\d s \(\S+/s\)\n$")
         snapshot = plumber_tf.read_trace(self.path("t.pb"))
         counts = totals(snapshot)
         self.assertEqual(counts["Root"], counts["BatchV2"])
