@@ -17,6 +17,7 @@ set(trace_sources
 set(pipeline_sources
     pipeline/align.cc
     pipeline/align_model.cc
+    pipeline/batch_form.cc
     pipeline/build.cc
     pipeline/fingerprint.cc
     pipeline/function_body.cc
@@ -61,6 +62,7 @@ set(lp_sources
     lp/write_lp.cc)
 set(optimize_sources
     optimize/autotune.cc
+    optimize/balance.cc
     optimize/best_plan.cc
     optimize/cache_choices.cc
     optimize/calls.cc
@@ -69,6 +71,10 @@ set(optimize_sources
     optimize/ledger.cc
     optimize/modes.cc
     optimize/more.cc
+    optimize/move_candidates.cc
+    optimize/move_rules.cc
+    optimize/moved.cc
+    optimize/moves.cc
     optimize/neighbours.cc
     optimize/optimize.cc
     optimize/paper_model.cc
@@ -94,6 +100,8 @@ set(rewrite_sources
     rewrite/edits_inline.cc
     rewrite/edits_insert.cc
     rewrite/edits_move.cc
+    rewrite/edits_reorder.cc
+    rewrite/edits_batches.cc
     rewrite/edits_options.cc
     rewrite/edits_parallel.cc
     rewrite/graph_index.cc

@@ -61,6 +61,9 @@ struct Function {
   std::string name;         // as in the library
   std::string source_name;  // what the user wrote: "_parse" of "__inference_Dataset_map__parse_69"
   FunctionFacts facts;
+  // Why a map's function, called with a batch, would not give the batch of its results
+  // (batch_form.h); empty: it would.
+  std::string why_not_batched = "it is not a map's";
 };
 
 /// Counters of a node at one dump, over all its iterators (kept ones; polling may have lost some).

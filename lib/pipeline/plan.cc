@@ -29,6 +29,7 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kReorder, "reorder"},
     {EditKind::kRemove, "remove"},
     {EditKind::kSetOptions, "set_options"},
+    {EditKind::kBalance, "balance"},
 });
 
 }  // namespace

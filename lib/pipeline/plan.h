@@ -25,9 +25,10 @@ enum class EditKind {
   kSetBuffer,          // node, value: buffer size
   kInsertCache,        // node: the one below, to: file name, "" in memory
   kRehomeCache,        // node: an existing memory cache gets a DummyMemoryCache of its own
-  kReorder,            // node, to
-  kRemove,             // node
+  kReorder,            // node goes below to: right above a 1:1 map
+  kRemove,             // node; an unbatch goes with the batch right below it
   kSetOptions,         // to: path in tf.data.Options, value; no value: unset
+  kBalance,            // node: the topmost of nested concatenations
 };
 
 using EditValue = std::variant<std::monostate, bool, std::int64_t, std::string>;

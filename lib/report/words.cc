@@ -193,6 +193,11 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kSetParallelism:
       return fmt::format("Run {} call{} of {} at once", value, plural, label);
     case EditKind::kConvert:
+      if (edit.to == "RebatchDatasetV2")
+        return fmt::format("Make one op of {} and the unbatch below it", label);
+      if (edit.to == "MapAndBatchDataset")
+        return fmt::format("Make one op of {} and the map below it, {} call{} at once", label, value,
+                           plural);
       if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
       return fmt::format("Run {} in parallel, {} call{} at once", label, value, plural);
     case EditKind::kSequential:
@@ -204,7 +209,7 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kPassThroughFilter:
       return fmt::format("Compute the predicate of {} inline", label);
     case EditKind::kMoveIntoFunction:
-      return fmt::format("Move {} into the function of {}", label, edit.to);
+      return fmt::format("Move {} into the function of {}", label, label_of(pipeline, edit.to));
     case EditKind::kUnfuse:
       return fmt::format("Split {} into a map and a batch", label);
     case EditKind::kInsertPrefetch:
@@ -217,7 +222,9 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kRehomeCache:
       return fmt::format("Give the cache {} a memory of its own", label);
     case EditKind::kReorder:
-      return fmt::format("Move {} next to {}", label, edit.to);
+      return fmt::format("Move {} below {}", label, label_of(pipeline, edit.to));
+    case EditKind::kBalance:
+      return fmt::format("Balance the concatenations below {}", label);
     case EditKind::kRemove:
       return fmt::format("Remove {}", label);
     case EditKind::kSetOptions:

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/move_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+#include "ops/randomness.h"
+#include "optimize/balance.h"
+#include "optimize/move_rules.h"
+
+namespace plumber {
+namespace {
+
+constexpr int kMostLifted = 4;  // maps that one node goes below at once
+
+bool sinks(Kind kind) {
+  return kind == Kind::kShard || kind == Kind::kSkip || kind == Kind::kTake ||
+         kind == Kind::kShuffle || kind == Kind::kBatch;
+}
+
+// What a map may pass on its way up to the node that sinks below it.
+bool is_passed(Kind kind) {
+  return kind == Kind::kShard || kind == Kind::kSkip || kind == Kind::kTake ||
+         kind == Kind::kShuffle || kind == Kind::kRepeat || kind == Kind::kPrefetch;
+}
+
+class Finder {
+ public:
+  Finder(const Moved& now, const OptimizeOptions& options)
+      : now_(now), p_(now.pipeline), options_(options), readers_(p_.size()) {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      for (const NodeId input : p_.nodes[i].inputs) readers_[input].push_back(NodeId(i));
+      for (const NodeId inner : p_.nodes[i].inner) readers_[inner].push_back(NodeId(i));
+    }
+  }
+
+  MoveCandidates run() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (p_[id].outer || p_[id].inputs.empty()) continue;
+      if (sinks(p_[id].kind)) sink(id);
+      if (p_[id].kind == Kind::kCache) sink_cache(id), drop_cache(id);
+      if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
+      if (p_[id].kind == Kind::kUnbatch) drop_pair(id);
+      if (p_[id].op == "BatchDatasetV2") rebatch(id);
+      if (p_[id].kind == Kind::kInterleave) move_inside(id);
+      if (p_[id].kind == Kind::kConcatenate) balance(id);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  NodeId below(NodeId id) const { return p_[id].inputs.front(); }
+
+  bool allowed(const Objection& objection) const {
+    return objection.reason.empty() ||
+           (objection.permission && options_.permissions.contains(*objection.permission));
+  }
+
+  void reject(EditKind kind, NodeId id, std::string why,
+              std::optional<Permission> permission = {}) {
+    if (permission) why += fmt::format(" (--allow {})", permission_word(*permission));
+    found_.illegal.push_back({edit_word(kind), p_[id].name, std::move(why)});
+  }
+
+  static Edit edit(EditKind kind, const Node& node, const std::string& to, std::string reason) {
+    return {"", kind, node.name, to, {}, std::move(reason), {}, ""};
+  }
+
+  void offer(Moved moved, std::vector<Edit> edits, NodeId id) {
+    refresh(moved);
+    found_.legal.push_back({std::move(moved), std::move(edits), p_[id].name});
+  }
+
+  // The nearest map below `id` and the nodes between, top first; empty path end: none.
+  struct Path {
+    std::optional<NodeId> map;
+    std::vector<NodeId> between;  // top first
+    std::string why;
+  };
+
+  Path path_to_map(NodeId id) const {
+    Path path;
+    for (NodeId n = below(id);; n = below(n)) {
+      const Node& node = p_[n];
+      if (readers_[n].size() > 1) {
+        path.why = fmt::format("other nodes read {} too", said(node));
+        return path;
+      }
+      if (node.kind == Kind::kMap) {
+        path.map = n;
+        return path;
+      }
+      if (!is_passed(node.kind) || node.inputs.size() != 1) {
+        path.why = fmt::format("{} stands between", said(node));
+        return path;
+      }
+      path.between.push_back(n);
+    }
+  }
+
+  // True if a map stands anywhere below on the chain: only then a refusal is worth a word.
+  bool any_map_below(NodeId id) const {
+    for (NodeId n = id; p_[n].inputs.size() == 1;) {
+      n = below(n);
+      if (p_[n].kind == Kind::kMap) return true;
+    }
+    return false;
+  }
+
+  std::string why_sunk(NodeId id, const Moved& after) const {
+    const Node& node = p_[id];
+    const auto still = find_node(after.pipeline, node.name);
+    switch (node.kind) {
+      case Kind::kBatch:
+        return "the function of the map works on whole batches: one call instead of " +
+               counted(static_cast<double>(node.count.value_or(1)), "call");
+      case Kind::kShuffle:
+        return fmt::format(
+            "places are drawn without a look at the elements: it holds elements of {} instead of "
+            "{}",
+            format_bytes(after.analysis.nodes[*still].bytes_per_element),
+            format_bytes(now_.analysis.nodes[id].bytes_per_element));
+      default:
+        return "the map is not called for elements that are thrown away";
+    }
+  }
+
+  static std::vector<std::string> names_of(const Pipeline& pipeline, std::vector<NodeId> ids) {
+    std::vector<std::string> names;
+    for (const NodeId id : ids) names.push_back(pipeline[id].name);
+    return names;
+  }
+
+  // `over`: the nodes that the map passes, the lowest one first.
+  static void lift(Moved& moved, const std::string& map, const std::vector<std::string>& over,
+                   std::vector<Edit>& edits) {
+    for (const std::string& name : over) {
+      const NodeId above = *find_node(moved.pipeline, name);
+      edits.push_back(edit(EditKind::kReorder, moved.pipeline[above], map,
+                           fmt::format("the map goes above it, and on above {}", over.back())));
+      swap_with_map(moved, *find_node(moved.pipeline, map), above);
+    }
+  }
+
+  void sink(NodeId id) {
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    for (int lifted = 0; lifted < kMostLifted; ++lifted) {
+      const Finder finder(moved, options_);
+      const NodeId place = *find_node(moved.pipeline, p_[id].name);
+      const Path path = finder.path_to_map(place);
+      const std::string why = finder.why_not_lifted(place, path);
+      if (!why.empty()) {
+        if (lifted == 0 && any_map_below(id)) reject(EditKind::kReorder, id, why);
+        return;
+      }
+      std::vector<NodeId> over = {path.between.rbegin(), path.between.rend()};
+      over.push_back(place);
+      const std::string map = moved.pipeline[*path.map].name;
+      lift(moved, map, names_of(moved.pipeline, over), edits);
+      edits.back().reason = why_sunk(id, moved);
+      offer(moved, edits, id);
+    }
+  }
+
+  std::string why_not_lifted(NodeId id, const Path& path) const {
+    if (!path.map) return path.why;
+    if (p_[*path.map].inputs.size() != 1) return "the map reads more than one data set";
+    std::vector<NodeId> over = path.between;
+    over.push_back(id);
+    for (const NodeId above : over) {
+      const Objection objection = objection_to_reorder(p_, *path.map, above);
+      if (!allowed(objection)) return objection.reason;
+    }
+    return "";
+  }
+
+  bool was_measured(NodeId id) const {
+    const NodeAnalysis& node = now_.analysis.nodes[id];
+    return !node.below_cache || node.elements > 0;
+  }
+
+  // Above a random map a cache freezes what should be drawn anew.
+  void sink_cache(NodeId id) {
+    const NodeId map = below(id);
+    const bool random = p_[map].kind == Kind::kMap && p_[map].function &&
+                        !p_[map].function->facts.random.empty();
+    if (!random || readers_[map].size() > 1 || !p_[id].cache_file.empty()) return;
+    const Objection objection = objection_to_reorder(p_, map, id);
+    if (!allowed(objection)) return reject(EditKind::kReorder, id, objection.reason, objection.permission);
+    if (!was_measured(map)) return reject(EditKind::kReorder, id, kNotMeasured);
+    Moved moved = now_;
+    swap_with_map(moved, map, id);
+    offer(std::move(moved),
+          {edit(EditKind::kReorder, p_[id], p_[map].name,
+                "what the map draws by chance is drawn anew in each epoch, as permitted")},
+          id);
+    found_.legal.back().least_gain = -1;  // asked for, and not for speed
+  }
+
+  static constexpr const char* kNotMeasured =
+      "what lies below it did not run while the trace was recorded";
+
+  void drop_cache(NodeId id) {
+    const CacheVerdict& verdict = now_.analysis.nodes[below(id)].cache;
+    if (verdict.cache_class != CacheClass::kExact)
+      return reject(EditKind::kRemove, id, "what lies below it changes from epoch to epoch",
+                    Permission::kUnfreeze);
+    if (!p_[id].cache_file.empty())
+      return reject(EditKind::kRemove, id, "it keeps its elements in a file for other runs");
+    if (!was_measured(below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
+    drop(id, "making its elements again costs less than keeping them");
+  }
+
+  void drop(NodeId id, const std::string& reason) {
+    Moved moved = now_;
+    take_out(moved, id);
+    offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
+  }
+
+  void drop_prefetch(NodeId id) {
+    drop(id, "handing its elements to another thread costs more than working beside it saves");
+  }
+
+  void drop_pair(NodeId id) {
+    const NodeId batch = below(id);
+    if (p_[batch].kind != Kind::kBatch || readers_[batch].size() > 1) return;
+    const Objection objection = objection_to_drop_pair(p_, id);
+    if (!allowed(objection)) return reject(EditKind::kRemove, id, objection.reason);
+    Moved moved = now_;
+    take_out(moved, id);
+    take_out(moved, batch);
+    const std::string reason =
+        fmt::format("it takes apart what {} has put together", p_[batch].name);
+    offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
+  }
+
+  void rebatch(NodeId id) {
+    const NodeId unbatch = below(id);
+    if (p_[unbatch].kind != Kind::kUnbatch) return;
+    if (readers_[unbatch].size() > 1)
+      return reject(EditKind::kConvert, id,
+                    fmt::format("other nodes read {} too", said(p_[unbatch])));
+    Moved moved = now_;
+    moved.pipeline[id].op = "RebatchDatasetV2";
+    moved.pipeline[id].threading = Threading::kSynchronous;
+    take_out(moved, unbatch);
+    offer(std::move(moved),
+          {edit(EditKind::kConvert, p_[id], "RebatchDatasetV2",
+                "batches are cut and joined, not taken apart into single elements")},
+          id);
+  }
+
+  void move_inside(NodeId id) {
+    if (p_[id].inner.size() != 1) return;
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    for (int count = 0; count < kMostLifted; ++count) {
+      const NodeId place = *find_node(moved.pipeline, p_[id].name);
+      const std::vector<NodeId> readers = readers_of(moved.pipeline, place);
+      if (readers.size() != 1 || moved.pipeline[readers.front()].kind != Kind::kMap) return;
+      const NodeId map = readers.front();
+      const Objection objection = objection_to_move_inside(moved.pipeline, map, place);
+      if (!objection.reason.empty()) {
+        const auto own = find_node(p_, moved.pipeline[map].name);
+        return reject(EditKind::kMoveIntoFunction, *own, objection.reason);
+      }
+      edits.push_back(edit(EditKind::kMoveIntoFunction, moved.pipeline[map], p_[id].name,
+                           "its calls run on the threads that read, one beside the other"));
+      put_inside(moved, map, place);
+      offer(moved, edits, id);
+    }
+  }
+
+  void balance(NodeId id) {
+    const auto reads = [&](NodeId reader) { return p_[reader].kind == Kind::kConcatenate; };
+    if (readers_[id].size() == 1 && reads(readers_[id].front())) return;  // not the top
+    Moved moved = now_;
+    const BalanceGain gain = balance_concatenations(moved, id);
+    if (gain.leaves < 4) return;
+    offer(std::move(moved),
+          {edit(EditKind::kBalance, p_[id], "",
+                fmt::format("an element of {} data sets passes {} concatenations at most, not {}",
+                            gain.leaves, gain.depth_after, gain.depth_before))},
+          id);
+  }
+
+  const Moved& now_;
+  const Pipeline& p_;
+  const OptimizeOptions& options_;
+  PerNode<std::vector<NodeId>> readers_;
+  MoveCandidates found_;
+};
+
+}  // namespace
+
+MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options) {
+  return Finder(now, options).run();
+}
+
+}  // namespace plumber

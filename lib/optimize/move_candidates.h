@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every algebraic move that a pipeline allows, as the pipeline that it would make; and of those
+// that it does not allow, why. Moves are made in the main graph, between nodes that one other node
+// reads.
+//
+//   reorder             shard, skip, take, shuffle, batch go below the maps under them: the first
+//                       one, the first two, ... with what stands between
+//   remove              a prefetch; an exact cache; unbatch with the batch below it
+//   convert             unbatch, batch -> rebatch
+//   move_into_function  maps right above a deterministic interleave go into its function
+//   balance             nested concatenations
+//   reorder             a cache goes below a random map (permission unfreeze only)
+#pragma once
+
+#include <vector>
+
+#include "optimize/moved.h"
+#include "optimize/optimize.h"
+
+namespace plumber {
+
+struct MoveCandidate {
+  Moved moved;
+  std::vector<Edit> edits;  // the last one carries the gain
+  std::string node;         // which node it is about
+  double least_gain = 0.02;
+};
+
+struct MoveCandidates {
+  std::vector<MoveCandidate> legal;
+  std::vector<Rejected> illegal;
+};
+
+MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options);
+
+}  // namespace plumber
