@@ -176,6 +176,7 @@ void put_inside(Moved& moved, NodeId map, NodeId interleave) {
   p[interleave].inner.front() = map;
   p[map].inputs.front() = inner;
   p[map].outer = interleave;
+  p[map].moved_inside = true;
   // Functions run their data sets as they are written: TensorFlow parallelises none in them.
   reindex(moved, put_after(all_of(p), map, inner));
 }
