@@ -281,7 +281,7 @@ class Finder {
     if (readers_[id].size() == 1 && reads(readers_[id].front())) return;  // not the top
     Moved moved = now_;
     const BalanceGain gain = balance_concatenations(moved, id);
-    if (gain.leaves < 4) return;
+    if (gain.depth_after == 0 || gain.depth_after >= gain.depth_before) return;
     offer(std::move(moved),
           {edit(EditKind::kBalance, p_[id], "",
                 fmt::format("an element of {} data sets passes {} concatenations at most, not {}",

@@ -243,6 +243,10 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kConvert) return "running " + label + " in parallel";
   if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
+  if (kind == EditKind::kReorder) return "moving " + label + " below a map";
+  if (kind == EditKind::kRemove) return "removing " + label;
+  if (kind == EditKind::kBalance) return "balancing " + label;
+  if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;
   return fmt::format("{} at {}", rejected.edit, label);
 }
 
