@@ -190,7 +190,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   OptimizeResult result;
   result.limits = options.limits;
   double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
-  const ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
+  ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
   if (target_per_s > 0) {
     const auto with = [&](double cores) {
       return problem_for(moves.moved.pipeline, moves.moved.analysis, options, cores);
@@ -205,6 +205,12 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
     if (result.limits.cores < most) result.limits.cores_from_trace = false;
     if (!cores) target_per_s = 0;
   }
+  // A target that is reached with the nodes where they are.
+  const auto as_it_is = [&] {
+    return problem_for(pipeline, analysis, options, result.limits.cores);
+  };
+  if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(as_it_is(), target_per_s))
+    moves = {{pipeline, analysis}, {}, {}};
   // From here on the limits are fixed.
   const Problem problem =
       problem_for(moves.moved.pipeline, moves.moved.analysis, options, result.limits.cores);
@@ -212,9 +218,9 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   fill(problem, plan, result);
   // What more would bring to the fastest plan: a target's is not meant to be that.
   add_more_resources(problem, target_per_s > 0 ? best_plan(problem) : plan, result.more);
-  if (!moves.edits.empty() && plan.fits) {
+  if (!moves.edits.empty()) {
     if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
-    result.status = PlanStatus::kOptimal;
+    if (plan.fits) result.status = PlanStatus::kOptimal;
     compare_with(problem_for(pipeline, analysis, options, result.limits.cores), result);
   }
   add_moves(pipeline, moves, result);

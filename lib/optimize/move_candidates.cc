@@ -49,6 +49,7 @@ class Finder {
       if (p_[id].kind == Kind::kInterleave) move_inside(id);
       if (p_[id].kind == Kind::kConcatenate) balance(id);
     }
+    drop_all_prefetches();
     return std::move(found_);
   }
 
@@ -71,7 +72,15 @@ class Finder {
   }
 
   void offer(Moved moved, std::vector<Edit> edits, NodeId id) {
-    refresh(moved);
+    std::set<std::string> changed;
+    for (const Edit& edit : edits) {
+      if (edit.kind == EditKind::kReorder) changed.insert({edit.node, edit.to});
+      if (edit.kind == EditKind::kMoveIntoFunction) changed.insert(edit.to);
+      // What lies below a cache may be cached once that is gone.
+      if (edit.kind == EditKind::kRemove && p_[id].kind == Kind::kCache)
+        for (const Node& node : moved.pipeline.nodes) changed.insert(node.name);
+    }
+    refresh(moved, changed);
     found_.legal.push_back({std::move(moved), std::move(edits), p_[id].name});
   }
 
@@ -164,6 +173,7 @@ class Finder {
       lift(moved, map, names_of(moved.pipeline, over), edits);
       edits.back().reason = why_sunk(id, moved);
       offer(moved, edits, id);
+      found_.legal.back().for_memory = p_[id].kind == Kind::kShuffle;
     }
   }
 
@@ -199,7 +209,7 @@ class Finder {
           {edit(EditKind::kReorder, p_[id], p_[map].name,
                 "what the map draws by chance is drawn anew in each epoch, as permitted")},
           id);
-    found_.legal.back().least_gain = -1;  // asked for, and not for speed
+    found_.legal.back().asked_for = true;
   }
 
   static constexpr const char* kNotMeasured =
@@ -214,6 +224,7 @@ class Finder {
       return reject(EditKind::kRemove, id, "it keeps its elements in a file for other runs");
     if (!was_measured(below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
     drop(id, "making its elements again costs less than keeping them");
+    found_.legal.back().for_memory = true;
   }
 
   void drop(NodeId id, const std::string& reason) {
@@ -224,6 +235,23 @@ class Finder {
 
   void drop_prefetch(NodeId id) {
     drop(id, "handing its elements to another thread costs more than working beside it saves");
+  }
+
+  // Two threads fewer may bring what one fewer does not.
+  void drop_all_prefetches() {
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    std::optional<NodeId> last;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (p_[id].outer || p_[id].kind != Kind::kPrefetch) continue;
+      take_out(moved, *find_node(moved.pipeline, p_[id].name));
+      edits.push_back(edit(EditKind::kRemove, p_[id], "",
+                           "handing its elements to another thread costs more than working beside "
+                           "it saves"));
+      last = id;
+    }
+    if (edits.size() > 1) offer(std::move(moved), std::move(edits), *last);
   }
 
   void drop_pair(NodeId id) {
@@ -246,13 +274,28 @@ class Finder {
       return reject(EditKind::kConvert, id,
                     fmt::format("other nodes read {} too", said(p_[unbatch])));
     Moved moved = now_;
-    moved.pipeline[id].op = "RebatchDatasetV2";
-    moved.pipeline[id].threading = Threading::kSynchronous;
+    become_rebatch(moved, id);
     take_out(moved, unbatch);
     offer(std::move(moved),
           {edit(EditKind::kConvert, p_[id], "RebatchDatasetV2",
                 "batches are cut and joined, not taken apart into single elements")},
           id);
+  }
+
+  // Slices of batches are joined: so many a batch, and the bytes are copied once.
+  static void become_rebatch(Moved& moved, NodeId id) {
+    constexpr double kSlice_s = 2e-6, kCopy_bytes_per_s = 4e9;
+    Node& node = moved.pipeline[id];
+    node.op = "RebatchDatasetV2";
+    NodeCost& cost = moved.analysis.costs.nodes[id];
+    const NodeId unbatch = node.inputs.front();
+    const NodeId source = moved.pipeline[unbatch].inputs.front();
+    const double slices = moved.analysis.costs.nodes[source].elements + cost.elements;
+    const double copies_s =
+        cost.elements * moved.analysis.nodes[id].bytes_per_element / kCopy_bytes_per_s;
+    const double work_s = std::min(cost.work_s, slices * kSlice_s * node.components + copies_s);
+    cost.cpu_s = std::min(cost.cpu_s, work_s);
+    cost.work_s = work_s;
   }
 
   void move_inside(NodeId id) {

@@ -23,7 +23,8 @@ struct MoveCandidate {
   Moved moved;
   std::vector<Edit> edits;  // the last one carries the gain
   std::string node;         // which node it is about
-  double least_gain = 0.02;
+  bool asked_for = false;   // by a permission, and not for speed
+  bool for_memory = false;  // worth it for the memory alone
 };
 
 struct MoveCandidates {

@@ -108,7 +108,8 @@ std::vector<NodeId> readers_of(const Pipeline& pipeline, NodeId id) {
   return readers;
 }
 
-void refresh(Moved& moved) {
+void refresh(Moved& moved, const std::set<std::string>& names) {
+  if (names.empty()) return;
   PerNode<Cardinality> cardinality(moved.pipeline.size());
   for (std::size_t i = 0; i < cardinality.size(); ++i)
     cardinality[static_cast<NodeId>(i)] =
@@ -117,6 +118,7 @@ void refresh(Moved& moved) {
   for (std::size_t i = 0; i < cardinality.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     NodeAnalysis& node = moved.analysis.nodes[id];
+    if (!names.contains(moved.pipeline[id].name)) continue;
     node.cache = verdicts[id];
     node.materialized_bytes = materialized_bytes(cardinality[id], node.bytes_per_element);
   }

@@ -11,6 +11,7 @@
 // Names stay, places change: node ids are those of the moved pipeline.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ void gather_before(Moved& moved, const std::vector<NodeId>& nodes);
 /// The nodes that read `id`: as inputs, or as what their function returns.
 std::vector<NodeId> readers_of(const Pipeline& pipeline, NodeId id);
 
-/// Sizes and cache classes anew.
-void refresh(Moved& moved);
+/// Sizes and cache classes anew, of the nodes of these names, which the move has changed.
+void refresh(Moved& moved, const std::set<std::string>& names);
 
 }  // namespace plumber

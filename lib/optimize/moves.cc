@@ -23,6 +23,7 @@ struct Judged {
   double rate_per_s = 0;
   double memory_bytes = 0;
   bool fits = true;
+  bool over_budget = false;
 };
 
 class Chooser {
@@ -52,17 +53,19 @@ class Chooser {
                                          {cores_, options_.limits.disk_bytes_per_s});
     const BestPlan plan = best_plan(problem, {0, true});
     return {rate_of(problem, plan.settled), planned_memory(problem, plan.settled).planned_bytes,
-            plan.fits && !plan.over_budget};
+            plan.fits, plan.over_budget};
   }
 
   // What a move brings: its share of the rate; at the same rate its share of the memory, less.
-  double worth(const Judged& after, const Judged& now, double least) const {
-    if (!(now.rate_per_s > 0)) return 0;
+  double worth(const MoveCandidate& candidate, const Judged& after, const Judged& now) const {
+    if (!(now.rate_per_s > 0) || (now.fits && !after.fits)) return 0;
+    // What is over the budget shrinks first.
+    if (now.over_budget && !candidate.for_memory) return 0;
+    if (candidate.asked_for) return 1;
     const double rate = after.rate_per_s / now.rate_per_s - 1;
-    if (least < 0) return 1;
-    if (rate < -kSameRate) return 0;
-    if (after.fits && !now.fits) return 1;
     if (rate >= kWorthRate) return rate;
+    if (rate < -kSameRate || !candidate.for_memory) return 0;
+    if (after.fits && !now.fits) return kWorthRate;
     const double memory =
         (now.memory_bytes - after.memory_bytes) / std::max(1.0, options_.limits.memory_bytes);
     return memory >= kWorthMemory ? std::min(kWorthRate, memory * kWorthRate) : 0;
@@ -74,7 +77,7 @@ class Chooser {
     rejected_.clear();
     for (MoveCandidate& candidate : found.legal) {
       const Judged after = judge(candidate.moved);
-      const double brings = worth(after, now, candidate.least_gain);
+      const double brings = worth(candidate, after, now);
       if (brings > most * (1 + kSameRate)) {
         best = &candidate;
         most = brings;

@@ -87,6 +87,8 @@ Fault fault_of_reorder(const Problem& problem, NodeId id, const std::string& oth
 
 Fault fault_of_convert(const Problem& problem, const Edit& edit, NodeId id) {
   if (edit.to == "RebatchDatasetV2") return {};
+  const std::vector<NodeId>& inputs = problem.node(id).inputs;
+  if (edit.to == "MapAndBatchDataset" && !inputs.empty()) id = inputs.front();
   return fault_of_calls(problem, id, edit.value);
 }
 
@@ -118,6 +120,9 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       return fault_of_move(problem, edit, id);
     case EditKind::kReorder:
       return fault_of_reorder(problem, id, edit.to);
+    case EditKind::kPassThroughFilter:
+      if (std::holds_alternative<std::monostate>(edit.value)) return {};
+      return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
       return fault_of_calls(problem, id, edit.value);
@@ -129,7 +134,6 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       return fault_of_options(edit);
     case EditKind::kSequential:
     case EditKind::kInline:
-    case EditKind::kPassThroughFilter:
     case EditKind::kUnfuse:
     case EditKind::kInsertPrefetch:
     case EditKind::kRehomeCache:

@@ -207,7 +207,9 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kParallelInline:
       return fmt::format("Run {} call{} of {} at once, each on one thread", value, plural, label);
     case EditKind::kPassThroughFilter:
-      return fmt::format("Compute the predicate of {} inline", label);
+      if (value == "-") return fmt::format("Compute the predicate of {} inline", label);
+      return fmt::format("Compute the predicate of {} in parallel, {} call{} at once", label, value,
+                         plural);
     case EditKind::kMoveIntoFunction:
       return fmt::format("Move {} into the function of {}", label, label_of(pipeline, edit.to));
     case EditKind::kUnfuse:
