@@ -79,6 +79,7 @@ set(optimize_sources
     optimize/optimize.cc
     optimize/paper_model.cc
     optimize/paper_plan.cc
+    optimize/partial_cache.cc
     optimize/permission.cc
     optimize/plan_builder.cc
     optimize/plan_check.cc
@@ -104,6 +105,7 @@ set(rewrite_sources
     rewrite/edits_batches.cc
     rewrite/edits_options.cc
     rewrite/edits_parallel.cc
+    rewrite/edits_partial_cache.cc
     rewrite/graph_index.cc
     rewrite/node_parts.cc
     rewrite/options_fields.cc

@@ -176,7 +176,25 @@ void compare_with(const Problem& original, OptimizeResult& result) {
 void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResult& result) {
   result.rejected.insert(result.rejected.end(), moves.rejected.begin(), moves.rejected.end());
   if (moves.edits.empty()) return;
-  result.plan.edits.insert(result.plan.edits.begin(), moves.edits.begin(), moves.edits.end());
+  if (moves.hit_share > 0) {
+    Predicted& predicted = result.predicted;
+    const auto mix = [&](double& rate) {
+      rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
+    };
+    predicted.first_epoch_per_s = predicted.after_per_s;
+    for (double* rate : {&predicted.after_per_s, &predicted.range_per_s.first,
+                         &predicted.range_per_s.second})
+      mix(*rate);
+    if (predicted.before_per_s > 0)
+      predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+  }
+  // A partial cache comes last: it copies what lies below it, as the plan has made it.
+  const auto is_cut = [](const Edit& edit) { return edit.kind == EditKind::kInsertPartialCache; };
+  std::vector<Edit>& edits = result.plan.edits;
+  std::copy_if(moves.edits.begin(), moves.edits.end(), std::back_inserter(edits), is_cut);
+  std::vector<Edit> first = moves.edits;
+  std::erase_if(first, is_cut);
+  edits.insert(edits.begin(), first.begin(), first.end());
   const Pipeline& moved = moves.moved.pipeline;
   for (Theta& theta : result.lp.theta) theta.node = *original_of(pipeline, moved, theta.node);
   if (!result.predicted.bound) return;

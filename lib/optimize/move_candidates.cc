@@ -10,9 +10,13 @@
 #include "ops/randomness.h"
 #include "optimize/balance.h"
 #include "optimize/move_rules.h"
+#include "optimize/partial_cache.h"
 
 namespace plumber {
 namespace {
+
+// What a plan may take besides a partial cache: calls in flight, prefetches.
+constexpr double kShareOfSpare = 0.9;
 
 constexpr int kMostLifted = 4;  // maps that one node goes below at once
 
@@ -48,6 +52,7 @@ class Finder {
       if (p_[id].op == "BatchDatasetV2") rebatch(id);
       if (p_[id].kind == Kind::kInterleave) move_inside(id);
       if (p_[id].kind == Kind::kConcatenate) balance(id);
+      if (options_.allow_cache) cut_files(id);
     }
     drop_all_prefetches();
     return std::move(found_);
@@ -81,7 +86,11 @@ class Finder {
         for (const Node& node : moved.pipeline.nodes) changed.insert(node.name);
     }
     refresh(moved, changed);
-    found_.legal.push_back({std::move(moved), std::move(edits), p_[id].name});
+    MoveCandidate candidate;
+    candidate.moved = std::move(moved);
+    candidate.edits = std::move(edits);
+    candidate.node = p_[id].name;
+    found_.legal.push_back(std::move(candidate));
   }
 
   // The nearest map below `id` and the nodes between, top first; empty path end: none.
@@ -330,6 +339,46 @@ class Finder {
                 fmt::format("an element of {} data sets passes {} concatenations at most, not {}",
                             gain.leaves, gain.depth_after, gain.depth_before))},
           id);
+  }
+
+  // What lies below the node costs nothing where the cache answers, but for reading it.
+  Moved with_hits(NodeId id) const {
+    Moved hits = now_;
+    std::vector<NodeId> todo = {id};
+    while (!todo.empty()) {
+      const NodeId n = todo.back();
+      todo.pop_back();
+      NodeCost& cost = hits.analysis.costs.nodes[n];
+      cost = {.elements = cost.elements};
+      for (const NodeId input : p_[n].inputs) todo.push_back(input);
+      for (const NodeId inner : p_[n].inner) todo.push_back(inner);
+    }
+    NodeCost& top = hits.analysis.costs.nodes[id];
+    top.work_s = top.cpu_s = hits.analysis.costs.hand_off.cache_read * top.elements;
+    return hits;
+  }
+
+  void cut_files(NodeId id) {
+    const bool has_one = std::ranges::any_of(
+        p_.nodes, [](const Node& node) { return node.partial_cache_bytes > 0; });
+    if (has_one || readers_[id].size() > 1) return;
+    const double spare = options_.limits.memory_bytes - now_.analysis.memory.held_bytes;
+    const PartialCacheOffer offered =
+        partial_cache_at(p_, now_.analysis, id, spare * kShareOfSpare);
+    if (!offered.why_not.empty()) return reject(EditKind::kInsertPartialCache, id, offered.why_not);
+    if (!offered.cache) return;
+    const PartialCache& cache = *offered.cache;
+    Moved moved = now_;
+    moved.pipeline[id].partial_cache_bytes = cache.bytes;
+    Edit made = edit(EditKind::kInsertPartialCache, p_[id], p_[cache.files].name,
+                     fmt::format("{} of the elements, {}, come from memory from the second epoch "
+                                 "on{}",
+                                 format_share(cache.hit_share), format_bytes(cache.bytes),
+                                 cache.order));
+    made.value = cache.first;
+    offer(std::move(moved), {std::move(made)}, id);
+    found_.legal.back().hit_share = cache.hit_share;
+    found_.legal.back().all_hits = with_hits(id);
   }
 
   const Moved& now_;

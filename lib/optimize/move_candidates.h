@@ -12,6 +12,7 @@
 //   reorder             a cache goes below a random map (permission unfreeze only)
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "optimize/moved.h"
@@ -24,6 +25,8 @@ struct MoveCandidate {
   std::vector<Edit> edits;  // the last one carries the gain
   std::string node;         // which node it is about
   bool asked_for = false;   // by a permission, and not for speed
+  double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
+  std::optional<Moved> all_hits;
   bool for_memory = false;  // worth it for the memory alone
 };
 

@@ -26,6 +26,11 @@ struct Judged {
   bool over_budget = false;
 };
 
+double mixed(double share, double share_rate_per_s, double rate_per_s) {
+  if (!(share > 0) || !(share_rate_per_s > 0) || !(rate_per_s > 0)) return rate_per_s;
+  return 1 / (share / share_rate_per_s + (1 - share) / rate_per_s);
+}
+
 class Chooser {
  public:
   Chooser(const OptimizeOptions& options, double cores) : options_(options), cores_(cores) {}
@@ -36,9 +41,11 @@ class Chooser {
     for (int made = 0; made < kMostMoves; ++made) {
       MoveCandidates found = find_moves(chosen_.moved, options_);
       if (found.legal.empty() && made > 0) break;
-      const Judged now = judge(chosen_.moved);
+      Judged now = judge(chosen_.moved);
+      now.rate_per_s = mixed(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
       MoveCandidate* best = best_of(found, now);
-      if (best == nullptr) {
+      // A partial cache copies the nodes below it: nothing moves after that.
+      if (best == nullptr || chosen_.hit_share > 0) {
         reject(found);
         break;
       }
@@ -76,12 +83,16 @@ class Chooser {
     double most = 0;
     rejected_.clear();
     for (MoveCandidate& candidate : found.legal) {
-      const Judged after = judge(candidate.moved);
+      Judged after = judge(candidate.moved);
+      const double hits_per_s = candidate.all_hits ? judge(*candidate.all_hits).rate_per_s : 0;
+      const double misses_per_s = after.rate_per_s;
+      after.rate_per_s = mixed(candidate.hit_share, hits_per_s, misses_per_s);
       const double brings = worth(candidate, after, now);
       if (brings > most * (1 + kSameRate)) {
         best = &candidate;
         most = brings;
         best_ = after;
+        hits_per_s_ = hits_per_s;
       }
       if (brings <= 0) note(candidate, after, now);
     }
@@ -110,6 +121,10 @@ class Chooser {
     const double gain = best_.rate_per_s - now.rate_per_s;
     if (gain > 0) candidate.edits.back().gain_per_s = gain;
     for (Edit& edit : candidate.edits) chosen_.edits.push_back(std::move(edit));
+    if (candidate.hit_share > 0) {
+      chosen_.hit_share = candidate.hit_share;
+      chosen_.hit_rate_per_s = hits_per_s_;
+    }
     chosen_.moved = std::move(candidate.moved);
   }
 
@@ -117,10 +132,15 @@ class Chooser {
   double cores_;
   ChosenMoves chosen_;
   Judged best_;
+  double hits_per_s_ = 0;
   std::vector<Rejected> rejected_;
 };
 
 }  // namespace
+
+double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s) {
+  return mixed(share, share_rate_per_s, rate_per_s);
+}
 
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
                          const OptimizeOptions& options, double cores) {

@@ -17,7 +17,13 @@ struct ChosenMoves {
   Moved moved;
   std::vector<Edit> edits;
   std::vector<Rejected> rejected;
+  // With a partial cache: so much of an epoch runs at the other rate.
+  double hit_share = 0;
+  double hit_rate_per_s = 0;
 };
+
+/// The mean over an epoch of which a share runs at its own rate.
+double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s);
 
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
                          const OptimizeOptions& options, double cores);

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "optimize/choices.h"
 #include "optimize/move_rules.h"
+#include "optimize/partial_cache.h"
 #include "optimize/problem.h"
 
 namespace plumber {
@@ -137,6 +138,11 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
     case EditKind::kUnfuse:
     case EditKind::kInsertPrefetch:
     case EditKind::kRehomeCache:
+    case EditKind::kInsertPartialCache: {
+      const auto files = place_of(problem, edit.to);
+      if (!files) return {};
+      return {why_no_cut(*problem.pipeline, *problem.analysis, id, *files), {}};
+    }
     case EditKind::kBalance:
       return {};
   }

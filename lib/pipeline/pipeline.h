@@ -95,6 +95,7 @@ struct Node {
   std::vector<NodeId> inputs;        // dataset inputs, graph order
   std::vector<NodeId> inner;         // roots of the data sets that its functions make
   std::optional<NodeId> outer;       // the node whose function holds this one
+  double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
   bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;

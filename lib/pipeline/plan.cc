@@ -30,6 +30,7 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kRemove, "remove"},
     {EditKind::kSetOptions, "set_options"},
     {EditKind::kBalance, "balance"},
+    {EditKind::kInsertPartialCache, "insert_partial_cache"},
 });
 
 }  // namespace

@@ -29,6 +29,7 @@ enum class EditKind {
   kRemove,             // node; an unbatch goes with the batch right below it
   kSetOptions,         // to: path in tf.data.Options, value; no value: unset
   kBalance,            // node: the topmost of nested concatenations
+  kInsertPartialCache,  // node: the one below, to: the list of files, value: files cached
 };
 
 using EditValue = std::variant<std::monostate, bool, std::int64_t, std::string>;

@@ -225,6 +225,9 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
       return fmt::format("Give the cache {} a memory of its own", label);
     case EditKind::kReorder:
       return fmt::format("Move {} below {}", label, label_of(pipeline, edit.to));
+    case EditKind::kInsertPartialCache:
+      return fmt::format("Cache what the first {} file{} of {} give{} after {}", value, plural,
+                         label_of(pipeline, edit.to), value == "1" ? "s" : "", label);
     case EditKind::kBalance:
       return fmt::format("Balance the concatenations below {}", label);
     case EditKind::kRemove:
@@ -246,6 +249,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
   if (kind == EditKind::kReorder) return "moving " + label + " below a map";
+  if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
   if (kind == EditKind::kRemove) return "removing " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;
   if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;

@@ -37,6 +37,8 @@ void apply_edit(Rewriting& program, const Edit& edit) {
       return remove_node(program, edit);
     case EditKind::kSetOptions:
       return set_options(program, edit);
+    case EditKind::kInsertPartialCache:
+      return insert_partial_cache(program, edit);
     case EditKind::kBalance:
       return balance(program, edit);
   }

@@ -71,6 +71,10 @@ void remove_batch_pair(Rewriting& program, const Edit& edit);
 /// Nested concatenations as a balanced tree of the same data sets in the same order.
 void balance(Rewriting& program, const Edit& edit);
 
+// edits_partial_cache.cc
+/// Cuts the list of files below a node: what the first files give is cached.
+void insert_partial_cache(Rewriting& program, const Edit& edit);
+
 // edits_options.cc
 /// Sets or unsets one field of the program's Options: in the OptionsDataset at the root, which is
 /// made if there is none and goes when no field is set any more.
