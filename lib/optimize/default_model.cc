@@ -182,8 +182,8 @@ void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResul
       rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
     };
     predicted.first_epoch_per_s = predicted.after_per_s;
-    for (double* rate : {&predicted.after_per_s, &predicted.range_per_s.first,
-                         &predicted.range_per_s.second})
+    for (double* rate :
+         {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
       mix(*rate);
     if (predicted.before_per_s > 0)
       predicted.speedup = predicted.after_per_s / predicted.before_per_s;
@@ -213,7 +213,9 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
     const auto with = [&](double cores) {
       return problem_for(moves.moved.pipeline, moves.moved.analysis, options, cores);
     };
-    const auto stock = [&](double cores) { return problem_for(pipeline, analysis, options, cores); };
+    const auto stock = [&](double cores) {
+      return problem_for(pipeline, analysis, options, cores);
+    };
     const double most = options.limits.cores;
     const auto cores =
         fewest_cores(most, [&](double n) { return plan_reaches(with(n), target_per_s); });

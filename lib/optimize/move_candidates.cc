@@ -206,11 +206,12 @@ class Finder {
   // Above a random map a cache freezes what should be drawn anew.
   void sink_cache(NodeId id) {
     const NodeId map = below(id);
-    const bool random = p_[map].kind == Kind::kMap && p_[map].function &&
-                        !p_[map].function->facts.random.empty();
+    const bool random =
+        p_[map].kind == Kind::kMap && p_[map].function && !p_[map].function->facts.random.empty();
     if (!random || readers_[map].size() > 1 || !p_[id].cache_file.empty()) return;
     const Objection objection = objection_to_reorder(p_, map, id);
-    if (!allowed(objection)) return reject(EditKind::kReorder, id, objection.reason, objection.permission);
+    if (!allowed(objection))
+      return reject(EditKind::kReorder, id, objection.reason, objection.permission);
     if (!was_measured(map)) return reject(EditKind::kReorder, id, kNotMeasured);
     Moved moved = now_;
     swap_with_map(moved, map, id);
@@ -370,11 +371,16 @@ class Finder {
     const PartialCache& cache = *offered.cache;
     Moved moved = now_;
     moved.pipeline[id].partial_cache_bytes = cache.bytes;
-    Edit made = edit(EditKind::kInsertPartialCache, p_[id], p_[cache.files].name,
-                     fmt::format("{} of the elements, {}, come from memory from the second epoch "
-                                 "on{}",
-                                 format_share(cache.hit_share), format_bytes(cache.bytes),
-                                 cache.order));
+    for (NodeId n = id;; n = below(n)) {
+      const std::string why = "a part of the files is cached above it";
+      moved.analysis.nodes[n].cache = {CacheClass::kExact, false, why, "", false};
+      if (n == cache.files) break;
+    }
+    Edit made =
+        edit(EditKind::kInsertPartialCache, p_[id], p_[cache.files].name,
+             fmt::format("{} of the elements, {}, come from memory from the second epoch "
+                         "on{}",
+                         format_share(cache.hit_share), format_bytes(cache.bytes), cache.order));
     made.value = cache.first;
     offer(std::move(moved), {std::move(made)}, id);
     found_.legal.back().hit_share = cache.hit_share;

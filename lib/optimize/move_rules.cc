@@ -26,8 +26,7 @@ std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
   if (!facts.random.empty()) return calls(facts.random.front()) + ", which draws by chance";
   if (!facts.stateful.empty()) return calls(facts.stateful.front()) + ", which has state";
   if (!facts.python.empty()) return calls(facts.python.front()) + ": Python may have effects";
-  if (!facts.missing.empty())
-    return calls(facts.missing.front()) + ", which is not in the program";
+  if (!facts.missing.empty()) return calls(facts.missing.front()) + ", which is not in the program";
   if (!facts.state_reads.empty() && std::ranges::any_of(pipeline.nodes, writes_state))
     return calls(facts.state_reads.front()) + " while the program writes variables or tables";
   return "";
@@ -81,8 +80,7 @@ std::string why_not_exact(const Pipeline& pipeline, NodeId id) {
 
 Objection objection_to_reorder(const Pipeline& pipeline, NodeId map, NodeId above) {
   const Node& below = pipeline[map];
-  if (below.kind != Kind::kMap)
-    return {fmt::format("{} below it is no 1:1 map", said(below)), {}};
+  if (below.kind != Kind::kMap) return {fmt::format("{} below it is no 1:1 map", said(below)), {}};
   if (const std::string errors = why_errors_matter(pipeline); !errors.empty()) return {errors, {}};
   const std::string impure = why_not_exact(pipeline, map);
   if (!impure.empty()) {

@@ -33,8 +33,7 @@ void rename(std::vector<NodeId>& ids, const NewIds& now) {
 void reindex(Moved& moved, const std::vector<NodeId>& order) {
   Pipeline& p = moved.pipeline;
   NewIds now(p.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    now[index_of(order[i])] = static_cast<NodeId>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) now[index_of(order[i])] = static_cast<NodeId>(i);
   std::vector<Node> nodes;
   nodes.reserve(order.size());
   for (const NodeId id : order) nodes.push_back(std::move(p.nodes[index_of(id)]));
@@ -139,7 +138,9 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above) {
     a.nodes[above].bytes_per_element =
         bytes * static_cast<double>(std::max<std::int64_t>(1, p[above].count.value_or(1)));
   } else {
-    if (cost.elements > 0) scale(node, cost, std::min(1.0, elements / cost.elements));
+    // A take stops pulling by itself: there is nothing to save.
+    if (cost.elements > 0 && p[above].kind != Kind::kTake)
+      scale(node, cost, std::min(1.0, elements / cost.elements));
     a.nodes[above].bytes_per_element = bytes;
   }
   node.elements_per_epoch = a.nodes[above].elements_per_epoch;

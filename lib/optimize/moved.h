@@ -2,7 +2,8 @@
 // A pipeline with its analysis after an algebraic move, without a new trace: demands follow from
 // those that were measured. With e elements a root element, S below the map M below X:
 //
-//   X takes the place of M     M's demands and calls times e_X / e_M; X's elements have the bytes of
+//   X takes the place of M     M's demands and calls times e_X / e_M; X's elements have the bytes
+//   of
 //                              S (of a batch of S)
 //   a batch takes it           M is called once a batch; of its work stays what is not overhead of
 //                              single ops, at least a quarter

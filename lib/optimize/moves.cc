@@ -105,11 +105,11 @@ class Chooser {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
     });
     if (known) return;
-    rejected_.push_back({edit_word(edit.kind), candidate.node,
-                         fmt::format("{} and {} with it, {} and {} without: too little",
-                                     format_rate(after.rate_per_s),
-                                     format_bytes(after.memory_bytes), format_rate(now.rate_per_s),
-                                     format_bytes(now.memory_bytes))});
+    rejected_.push_back(
+        {edit_word(edit.kind), candidate.node,
+         fmt::format("{} and {} with it, {} and {} without: too little",
+                     format_rate(after.rate_per_s), format_bytes(after.memory_bytes),
+                     format_rate(now.rate_per_s), format_bytes(now.memory_bytes))});
   }
 
   void reject(const MoveCandidates& found) {

@@ -94,9 +94,10 @@ PartialCacheOffer partial_cache_at(const Pipeline& pipeline, const Analysis& ana
     return offer;
   }
   const double share = share_of(pipeline, names, first);
-  const std::string order = file_after_file(pipeline[*reader])
-                                ? ""
-                                : "; other files are read side by side, which the shuffle above mixes";
+  const std::string order =
+      file_after_file(pipeline[*reader])
+          ? ""
+          : "; other files are read side by side, which the shuffle above mixes";
   offer.cache = {files, static_cast<std::int64_t>(first), share, share * all, order};
   return offer;
 }

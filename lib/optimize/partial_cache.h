@@ -6,8 +6,8 @@
 //                                      files -> skip(k) -> chain            concatenated
 //
 // The chain holds only maps, filters and prefetches above one flat_map or an interleave, all exact.
-// If it reads file after file (flat_map, cycle_length 1), chain(a, b) = chain(a), chain(b): the same
-// elements in the same order. An interleave that reads several at once mixes others with each
+// If it reads file after file (flat_map, cycle_length 1), chain(a, b) = chain(a), chain(b): the
+// same elements in the same order. An interleave that reads several at once mixes others with each
 // other at the cut: allowed only where a shuffle above draws a new order in each epoch.
 //
 // hit share h = bytes of the first k files / bytes of all; the rate is 1 / (h t_hit + (1 - h) t).

@@ -81,8 +81,8 @@ Fault fault_of_reorder(const Problem& problem, NodeId id, const std::string& oth
   const Pipeline& pipeline = *problem.pipeline;
   // Either way round: the map is the one below.
   const bool map_first = pipeline[id].kind == Kind::kMap && pipeline[*to].kind != Kind::kMap;
-  const Objection objection = map_first ? objection_to_reorder(pipeline, id, *to)
-                                        : objection_to_reorder(pipeline, *to, id);
+  const Objection objection =
+      map_first ? objection_to_reorder(pipeline, id, *to) : objection_to_reorder(pipeline, *to, id);
   return {objection.reason, objection.permission};
 }
 

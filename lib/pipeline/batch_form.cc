@@ -293,7 +293,8 @@ std::optional<std::vector<int>> element_ranks(const NodeDef& dataset) {
     if (type == tensorflow::DT_VARIANT || type == tensorflow::DT_RESOURCE) return std::nullopt;
   std::vector<int> ranks;
   for (const auto& shape : shapes->list().shape()) {
-    const bool known = std::ranges::all_of(shape.dim(), [](const auto& d) { return d.size() >= 0; });
+    const bool known =
+        std::ranges::all_of(shape.dim(), [](const auto& d) { return d.size() >= 0; });
     if (shape.unknown_rank() || !known) return std::nullopt;
     ranks.push_back(shape.dim_size());
   }

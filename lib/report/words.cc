@@ -196,8 +196,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
       if (edit.to == "RebatchDatasetV2")
         return fmt::format("Make one op of {} and the unbatch below it", label);
       if (edit.to == "MapAndBatchDataset")
-        return fmt::format("Make one op of {} and the map below it, {} call{} at once", label, value,
-                           plural);
+        return fmt::format("Make one op of {} and the map below it, {} call{} at once", label,
+                           value, plural);
       if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
       return fmt::format("Run {} in parallel, {} call{} at once", label, value, plural);
     case EditKind::kSequential:

@@ -57,8 +57,8 @@ void rehome_all_caches(Rewriting& program);
 void move_into_function(Rewriting& program, const Edit& edit);
 
 // edits_reorder.cc
-/// Swaps a 1:1 map with the take, skip, shard, shuffle, repeat, prefetch, cache or batch right above
-/// it. Below the batch go only functions with a batch form (pipeline/batch_form.h).
+/// Swaps a 1:1 map with the take, skip, shard, shuffle, repeat, prefetch, cache or batch right
+/// above it. Below the batch go only functions with a batch form (pipeline/batch_form.h).
 void reorder(Rewriting& program, const Edit& edit);
 
 // edits_batches.cc

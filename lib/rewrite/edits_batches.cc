@@ -29,6 +29,14 @@ void check_plain_tensors(const NodeDef& node) {
     refuse("its elements hold sparse or ragged tensors");
 }
 
+bool is_false(const NodeDef* node) {
+  const tensorflow::AttrValue* value = node ? attribute(*node, "value") : nullptr;
+  if (!value || value->tensor().dtype() != tensorflow::DT_BOOL) return false;
+  const tensorflow::TensorProto& tensor = value->tensor();
+  if (tensor.bool_val_size() == 1) return !tensor.bool_val(0);
+  return tensor.tensor_content().empty() || tensor.tensor_content()[0] == 0;
+}
+
 std::string address_of(const GraphIndex::Place& of, const std::string& address,
                        const NodeDef& other) {
   if (!of.body->is_function()) return other.name();
@@ -90,16 +98,7 @@ void remove_batch_pair(Rewriting& program, const Edit& edit) {
   NodeDef& batch = only_input(*place.body, *place.node, Kind::kBatch, "a batch");
   if (batch.op() != "BatchDatasetV2" && batch.op() != "ParallelBatchDataset")
     refuse(fmt::format("{} changes its elements", batch.op()));
-  const NodeDef* drops = place.body->producer(batch.input(data_inputs(batch) - 1));
-  const auto* value = drops ? attribute(*drops, "value") : nullptr;
-  const bool keeps_all = value && value->tensor().bool_val_size() == 1
-                             ? !value->tensor().bool_val(0)
-                             : value && value->tensor().tensor_content().size() == 1 &&
-                                   value->tensor().tensor_content()[0] == 0;
-  const bool empty_is_false = value && value->tensor().dtype() == tensorflow::DT_BOOL &&
-                              value->tensor().bool_val_size() == 0 &&
-                              value->tensor().tensor_content().empty();
-  if (!keeps_all && !empty_is_false)
+  if (!is_false(place.body->producer(batch.input(data_inputs(batch) - 1))))
     refuse("the batch drops a partial last batch, whose elements would come back",
            "only a batch with drop_remainder=False can go");
   check_plain_tensors(*place.node);

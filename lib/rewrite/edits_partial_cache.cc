@@ -20,7 +20,8 @@ std::vector<NodeDef*> chain_between(Body& body, NodeDef& top, const NodeDef& fil
     const OpTraits& traits = op_traits(node->op());
     if (traits.dataset_inputs != 1 || data_inputs(*node) < 1 || !body.producer(node->input(0)))
       refuse(fmt::format("it does not stand above '{}'", files.name()));
-    if (traits.kind == Kind::kCache) refuse(fmt::format("the cache '{}' stands below", node->name()));
+    if (traits.kind == Kind::kCache)
+      refuse(fmt::format("the cache '{}' stands below", node->name()));
     chain.insert(chain.begin(), node);
   }
   if (chain.empty()) refuse("the list of files cannot be its own cache");

@@ -52,9 +52,10 @@ TEST_CASE("a shard goes below the map whose elements it throws away") {
 }
 
 TEST_CASE("not below a map that draws by chance: others would be drawn") {
-  CHECK(story(sharded(true)).starts_with(
-      "not reorder ShardDataset/_2: MapDataset/_1 below it: its function calls RandomUniform, which "
-      "draws by chance\n"));
+  CHECK(story(sharded(true))
+            .starts_with("not reorder ShardDataset/_2: MapDataset/_1 below it: its function calls "
+                         "RandomUniform, which "
+                         "draws by chance\n"));
 }
 
 TEST_CASE("no moves where they are not wanted") {
@@ -66,8 +67,8 @@ TEST_CASE("no moves where they are not wanted") {
 TEST_CASE("a batch goes below a map whose function works on batches") {
   SmallPipeline p;
   const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.05, .elements = 128, .bytes = 40});
-  const NodeId map = p.map(
-      lines, "_decode", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 16});
+  const NodeId map =
+      p.map(lines, "_decode", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 16});
   p.pipeline[map].function->why_not_batched.clear();
   p.finish(p.batch(map, 128, {.work_ms = 0.07, .bytes = 2048}));
   CHECK(story(p).starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
