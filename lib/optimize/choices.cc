@@ -154,7 +154,6 @@ void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& cho
     // The readers run beside each other already.
     const bool beside = is_boundary(problem.node(id), {change.mode});
     if (problem.node(id).moved_inside && beside) continue;
-    const std::string reason = why_not(problem, id, change.mode);
     if (!reason.empty()) {
       reject(problem, id, {edit_word(change.edit), problem.node(id).name, reason}, choices);
       continue;

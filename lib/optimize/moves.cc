@@ -40,6 +40,11 @@ class Chooser {
     if (!options_.allow_moves || pipeline.size() > kMostNodes) return std::move(chosen_);
     for (int made = 0; made < kMostMoves; ++made) {
       MoveCandidates found = find_moves(chosen_.moved, options_);
+      std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
+        return std::ranges::any_of(candidate.edits, [&](const Edit& edit) {
+          return options_.left_out.contains(edit.kind);
+        });
+      });
       if (found.legal.empty() && made > 0) break;
       Judged now = judge(chosen_.moved);
       now.rate_per_s = mixed(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
