@@ -34,7 +34,7 @@ struct Options {
   std::string cores, memory, disk, target_rate, epochs, think_time, allow, without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
-  bool no_cache = false, strict_order = false, keep_autotune = false;
+  bool no_cache = false, no_moves = false, strict_order = false, keep_autotune = false;
 };
 
 // --model names the optimiser's model, or beside --graph the ModelProto.
@@ -121,6 +121,7 @@ OptimizeOptions options_of(const Options& options) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
   }
   how.allow_cache = !options.no_cache;
+  how.allow_moves = !options.no_moves;
   how.strict_order = options.strict_order;
   how.keep_autotune = options.keep_autotune;
   how.permissions = permissions_of(options.allow);
@@ -223,6 +224,8 @@ void add_choices(CLI::App& command, Options& options) {
   command.add_flag("--no-cache", options.no_cache, "Plan without new caches");
   command.add_flag("--keep-autotune", options.keep_autotune,
                    "Leave AUTOTUNE on, and what it tunes to it; the plan sets its least");
+  command.add_flag("--no-moves", options.no_moves,
+                   "Leave the nodes where they are: no algebraic moves");
   command.add_flag("--strict-order", options.strict_order,
                    "Refuse caches that narrow the order of elements");
   add_value(command, "--allow", options.allow,

@@ -17,6 +17,7 @@ set(trace_sources
 set(pipeline_sources
     pipeline/align.cc
     pipeline/align_model.cc
+    pipeline/batch_form.cc
     pipeline/build.cc
     pipeline/fingerprint.cc
     pipeline/function_body.cc
@@ -61,6 +62,7 @@ set(lp_sources
     lp/write_lp.cc)
 set(optimize_sources
     optimize/autotune.cc
+    optimize/balance.cc
     optimize/best_plan.cc
     optimize/cache_choices.cc
     optimize/calls.cc
@@ -69,10 +71,15 @@ set(optimize_sources
     optimize/ledger.cc
     optimize/modes.cc
     optimize/more.cc
+    optimize/move_candidates.cc
+    optimize/move_rules.cc
+    optimize/moved.cc
+    optimize/moves.cc
     optimize/neighbours.cc
     optimize/optimize.cc
     optimize/paper_model.cc
     optimize/paper_plan.cc
+    optimize/partial_cache.cc
     optimize/permission.cc
     optimize/plan_builder.cc
     optimize/plan_check.cc
@@ -94,8 +101,11 @@ set(rewrite_sources
     rewrite/edits_inline.cc
     rewrite/edits_insert.cc
     rewrite/edits_move.cc
+    rewrite/edits_reorder.cc
+    rewrite/edits_batches.cc
     rewrite/edits_options.cc
     rewrite/edits_parallel.cc
+    rewrite/edits_partial_cache.cc
     rewrite/graph_index.cc
     rewrite/node_parts.cc
     rewrite/options_fields.cc

@@ -1776,10 +1776,11 @@ class Limits(collections.namedtuple("Limits", "cores mem no_cache allow", defaul
 
 
 _UPKEEP = ("set_options", "rehome_cache")  # edits that follow from others or from the recorder
-CACHES = ("insert_cache",)
+CACHES = ("insert_cache", "insert_partial_cache")
 MODES = ("inline", "parallel_inline", "pass_through_filter")
+MOVES = ("reorder", "remove", "move_into_function", "balance")
 # What the next best plans leave out, when a plan's program is wrong, hangs or is slower.
-LEFT_OUT = ((), CACHES, MODES, CACHES + MODES)
+LEFT_OUT = ((), CACHES, MOVES, MODES, MOVES + MODES, CACHES + MOVES + MODES)
 
 
 def changes(plan):

@@ -76,6 +76,7 @@ class Ledger {
   void enter(NodeId n) {
     const Node& node = p_[n];
     const double b = nodes_[n].bytes_per_element;
+    if (!node.outer) add(n, "partial cache", node.partial_cache_bytes);
     switch (node.kind) {
       case Kind::kShuffle:
       case Kind::kShuffleRepeat:

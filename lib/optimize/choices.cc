@@ -150,6 +150,9 @@ void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& cho
     if (!worth_a_choice(problem, id, change.mode)) continue;
     const bool left_out = problem.options->left_out.contains(change.edit);
     const std::string reason = left_out ? std::string(kLeftOut) : why_not(problem, id, change.mode);
+    // The readers run beside each other already.
+    const bool beside = is_boundary(problem.node(id), {change.mode});
+    if (problem.node(id).moved_inside && beside) continue;
     if (!reason.empty()) {
       reject(problem, id, {edit_word(change.edit), problem.node(id).name, reason}, choices);
       continue;
@@ -281,7 +284,8 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
     const auto id = static_cast<NodeId>(i);
     NodeChoices& node = choices.nodes[id];
     node.modes.push_back({problem.stock[id], nullptr});
-    if (problem.node(id).outer || memory_bytes < 0 || never_ran(problem, id)) continue;
+    const bool fixed = problem.node(id).outer && !problem.node(id).moved_inside;
+    if (fixed || memory_bytes < 0 || never_ran(problem, id)) continue;
     add_modes(problem, id, every_level, choices);
     node.take_last = differ_in_calls_only(node);
     node.prefetch = may_prefetch(problem, id, least_work_s);

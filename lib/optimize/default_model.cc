@@ -11,6 +11,7 @@
 #include "lp/solution.h"
 #include "optimize/ledger.h"
 #include "optimize/more.h"
+#include "optimize/moves.h"
 #include "optimize/plan_builder.h"
 #include "optimize/predicted.h"
 #include "optimize/rejected.h"
@@ -161,6 +162,45 @@ std::string what_stops(const Problem& problem, const OptimizeResult& result) {
                      format_rate(result.predicted.after_per_s), text);
 }
 
+/// What the program itself does, under TensorFlow's default rewrites: moves left out.
+void compare_with(const Problem& original, OptimizeResult& result) {
+  const double period_s = evaluate(original, original.stock).period_s;
+  Predicted& predicted = result.predicted;
+  predicted.before_per_s = period_s > 0 ? 1 / period_s : 0;
+  if (predicted.before_per_s > 0)
+    predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+  result.memory.stock_bytes = stock_memory_bytes(original);
+}
+
+/// The moves come first, and the result speaks of nodes of the pipeline as traced.
+void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResult& result) {
+  result.rejected.insert(result.rejected.end(), moves.rejected.begin(), moves.rejected.end());
+  if (moves.edits.empty()) return;
+  if (moves.hit_share > 0) {
+    Predicted& predicted = result.predicted;
+    const auto mix = [&](double& rate) {
+      rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
+    };
+    predicted.first_epoch_per_s = predicted.after_per_s;
+    for (double* rate :
+         {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
+      mix(*rate);
+    if (predicted.before_per_s > 0)
+      predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+  }
+  // A partial cache comes last: it copies what lies below it, as the plan has made it.
+  const auto is_cut = [](const Edit& edit) { return edit.kind == EditKind::kInsertPartialCache; };
+  std::vector<Edit>& edits = result.plan.edits;
+  std::copy_if(moves.edits.begin(), moves.edits.end(), std::back_inserter(edits), is_cut);
+  std::vector<Edit> first = moves.edits;
+  std::erase_if(first, is_cut);
+  edits.insert(edits.begin(), first.begin(), first.end());
+  const Pipeline& moved = moves.moved.pipeline;
+  for (Theta& theta : result.lp.theta) theta.node = *original_of(pipeline, moved, theta.node);
+  if (!result.predicted.bound) return;
+  for (NodeId& node : result.predicted.bound->nodes) node = *original_of(pipeline, moved, node);
+}
+
 }  // namespace
 
 OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysis& analysis,
@@ -168,23 +208,42 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   OptimizeResult result;
   result.limits = options.limits;
   double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
+  ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
   if (target_per_s > 0) {
-    const auto with = [&](double cores) { return problem_for(pipeline, analysis, options, cores); };
+    const auto with = [&](double cores) {
+      return problem_for(moves.moved.pipeline, moves.moved.analysis, options, cores);
+    };
+    const auto stock = [&](double cores) {
+      return problem_for(pipeline, analysis, options, cores);
+    };
     const double most = options.limits.cores;
     const auto cores =
         fewest_cores(most, [&](double n) { return plan_reaches(with(n), target_per_s); });
     result.more.unchanged_cores =
-        fewest_cores(most, [&](double n) { return stock_reaches(with(n), target_per_s); });
+        fewest_cores(most, [&](double n) { return stock_reaches(stock(n), target_per_s); });
     result.limits.cores = cores.value_or(most);
     if (result.limits.cores < most) result.limits.cores_from_trace = false;
     if (!cores) target_per_s = 0;
   }
+  // A target that is reached with the nodes where they are.
+  const auto as_it_is = [&] {
+    return problem_for(pipeline, analysis, options, result.limits.cores);
+  };
+  if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(as_it_is(), target_per_s))
+    moves = {{pipeline, analysis}, {}, {}};
   // From here on the limits are fixed.
-  const Problem problem = problem_for(pipeline, analysis, options, result.limits.cores);
+  const Problem problem =
+      problem_for(moves.moved.pipeline, moves.moved.analysis, options, result.limits.cores);
   const BestPlan plan = plan_for_target(problem, target_per_s);
   fill(problem, plan, result);
   // What more would bring to the fastest plan: a target's is not meant to be that.
   add_more_resources(problem, target_per_s > 0 ? best_plan(problem) : plan, result.more);
+  if (!moves.edits.empty()) {
+    if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
+    if (plan.fits) result.status = PlanStatus::kOptimal;
+    compare_with(problem_for(pipeline, analysis, options, result.limits.cores), result);
+  }
+  add_moves(pipeline, moves, result);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;
   if (missed && plan.fits) result.warnings.push_back(what_stops(problem, result));
   if (missed) result.status = PlanStatus::kInfeasible;

@@ -10,12 +10,14 @@ namespace {
 using enum EditKind;
 
 // Grouped by op. PaddedBatch has no parallel form, and LegacyParallelInterleave has no number of
-// calls apart from its cycle length, which decides the order of the elements. A filter stays one:
-// TensorFlow 2.21 cannot optimise a program with a ParallelFilter, and refuses to run it.
+// calls apart from its cycle length, which decides the order of the elements. A filter becomes no
+// ParallelFilter: TensorFlow 2.21 cannot optimise a program with one, and refuses to run it. A
+// parallel map computes the flags instead, and the filter looks at them.
 // clang-format off
 constexpr auto kChanges = std::to_array<ModeChange>({
     {"BatchDatasetV2",              Mode::kParallel,       kConvert,           "ParallelBatchDataset"},
     {"FilterDataset",               Mode::kInline,         kPassThroughFilter, ""},
+    {"FilterDataset",               Mode::kParallel,       kPassThroughFilter, ""},
     {"InterleaveDataset",           Mode::kParallel,       kConvert,           "ParallelInterleaveDatasetV4"},
     {"MapAndBatchDataset",          Mode::kParallel,       kSetParallelism,    ""},
     {"MapDataset",                  Mode::kParallel,       kConvert,           "ParallelMapDatasetV2"},

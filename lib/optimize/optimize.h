@@ -42,6 +42,7 @@ struct OptimizeOptions {
   Limits limits;
   ModelKind model = ModelKind::kDefault;
   bool allow_cache = true;           // --no-cache
+  bool allow_moves = true;           // --no-moves
   bool strict_order = false;         // --strict-order
   bool keep_autotune = false;        // --keep-autotune
   std::set<Permission> permissions;  // --allow

@@ -269,7 +269,10 @@ Plan build_plan(const Problem& problem, const Settled& settled) {
 void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
   for (const Node& node : pipeline.nodes) {
     const bool in_memory = node.op == "CacheDatasetV2" && node.cache_file.empty() && !node.outer;
-    if (!in_memory) continue;
+    const auto removes = [&](const Edit& edit) {
+      return edit.kind == EditKind::kRemove && edit.node == node.name;
+    };
+    if (!in_memory || std::any_of(plan.edits.begin(), plan.edits.end(), removes)) continue;
     plan.edits.push_back({"",
                           EditKind::kRehomeCache,
                           node.name,

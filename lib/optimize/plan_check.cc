@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "optimize/choices.h"
+#include "optimize/move_rules.h"
+#include "optimize/partial_cache.h"
 #include "optimize/problem.h"
 
 namespace plumber {
@@ -58,10 +60,45 @@ Fault fault_of_buffer(const Node& node, const EditValue& value) {
 
 Fault fault_of_removal(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
+  if (node.kind == Kind::kUnbatch) {
+    const Objection objection = objection_to_drop_pair(*problem.pipeline, id);
+    return {objection.reason, objection.permission};
+  }
   if (node.kind != Kind::kCache || node.inputs.empty()) return {};
   const CacheVerdict& below = problem.analysis->nodes[node.inputs.front()].cache;
   if (below.cache_class == CacheClass::kExact) return {};
   return {"without this cache its elements change from epoch to epoch", Permission::kUnfreeze};
+}
+
+std::optional<NodeId> place_of(const Problem& problem, const std::string& name) {
+  const auto found = problem.by_name.find(name);
+  return found == problem.by_name.end() ? std::nullopt : std::optional(found->second);
+}
+
+Fault fault_of_reorder(const Problem& problem, NodeId id, const std::string& other) {
+  const auto to = place_of(problem, other);
+  if (!to) return {};  // the rewriter says so
+  const Pipeline& pipeline = *problem.pipeline;
+  // Either way round: the map is the one below.
+  const bool map_first = pipeline[id].kind == Kind::kMap && pipeline[*to].kind != Kind::kMap;
+  const Objection objection =
+      map_first ? objection_to_reorder(pipeline, id, *to) : objection_to_reorder(pipeline, *to, id);
+  return {objection.reason, objection.permission};
+}
+
+Fault fault_of_convert(const Problem& problem, const Edit& edit, NodeId id) {
+  if (edit.to == "RebatchDatasetV2") return {};
+  const std::vector<NodeId>& inputs = problem.node(id).inputs;
+  if (edit.to == "MapAndBatchDataset" && !inputs.empty()) id = inputs.front();
+  return fault_of_calls(problem, id, edit.value);
+}
+
+Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
+  const auto to = place_of(problem, edit.to);
+  if (!to) return {};
+  const Objection objection = objection_to_move_inside(*problem.pipeline, id, *to);
+  if (!objection.reason.empty()) return {objection.reason, Permission::kStatefulParallel};
+  return {};
 }
 
 Fault fault_of_options(const Edit& edit) {
@@ -78,10 +115,17 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
   switch (edit.kind) {
     case EditKind::kInsertCache:
       return fault_of_cache(problem.analysis->nodes[id]);
-    case EditKind::kSetParallelism:
     case EditKind::kConvert:
-    case EditKind::kParallelInline:
+      return fault_of_convert(problem, edit, id);
     case EditKind::kMoveIntoFunction:
+      return fault_of_move(problem, edit, id);
+    case EditKind::kReorder:
+      return fault_of_reorder(problem, id, edit.to);
+    case EditKind::kPassThroughFilter:
+      if (std::holds_alternative<std::monostate>(edit.value)) return {};
+      return fault_of_calls(problem, id, edit.value);
+    case EditKind::kSetParallelism:
+    case EditKind::kParallelInline:
       return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetBuffer:
       return fault_of_buffer(problem.node(id), edit.value);
@@ -91,11 +135,15 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       return fault_of_options(edit);
     case EditKind::kSequential:
     case EditKind::kInline:
-    case EditKind::kPassThroughFilter:
     case EditKind::kUnfuse:
     case EditKind::kInsertPrefetch:
     case EditKind::kRehomeCache:
-    case EditKind::kReorder:
+    case EditKind::kInsertPartialCache: {
+      const auto files = place_of(problem, edit.to);
+      if (!files) return {};
+      return {why_no_cut(*problem.pipeline, *problem.analysis, id, *files), {}};
+    }
+    case EditKind::kBalance:
       return {};
   }
   return {};

@@ -132,8 +132,12 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
   const auto id = find_node(pipeline, edit.node);
   if (!id) return "";
   switch (edit.kind) {
-    case EditKind::kSetParallelism:
     case EditKind::kConvert:
+      if (edit.to == "RebatchDatasetV2")
+        return fmt::format(".rebatch({})  # for .unbatch(){}", first_argument(pipeline[*id]),
+                           python_call(pipeline, *id));
+      [[fallthrough]];
+    case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
       return python_call(pipeline, *id, "num_parallel_calls=" + integer_text(edit.value));
     case EditKind::kSequential:
@@ -146,6 +150,13 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
       const std::string file = edit.to.empty() ? "" : "\"" + edit.to + "\"";
       return ".cache(" + file + ")" + position(pipeline, edit.node);
     }
+    case EditKind::kReorder: {
+      const auto map = find_node(pipeline, edit.to);
+      const std::string before = map ? "  # before " + python_call(pipeline, *map) : "";
+      return python_call(pipeline, *id) + before;
+    }
+    case EditKind::kRemove:
+      return "# without " + python_call(pipeline, *id);
     default:
       return "";
   }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "options.pb.h"
 #include "pipeline/align.h"
+#include "pipeline/batch_form.h"
 #include "pipeline/fingerprint.h"
 #include "pipeline/function_facts.h"
 #include "pipeline/graph_scope.h"
@@ -159,6 +160,8 @@ class Builder {
       for (const auto& function : value->list().func()) called.push_back(function.name());
       for (const std::string& function : called) {
         Function read{function, source_name(function), facts(function)};
+        if (name == main && node.kind == Kind::kMap && def.input_size() > 0)
+          read.why_not_batched = why_not_batched(function, place.scope.producer(def.input(0)));
         if (name == main && !node.function)
           node.function = std::move(read);
         else
@@ -175,6 +178,16 @@ class Builder {
     if (read.recursive)
       warn(fmt::format("function '{}' calls itself; its calls are counted once", function));
     return read;
+  }
+
+  std::string why_not_batched(const std::string& function, const NodeDef* input) {
+    const FunctionDef* def = functions_.find(function);
+    const auto ranks = input ? element_ranks(*input) : std::nullopt;
+    if (!def) return "its body is not in the program";
+    if (!ranks) return "the shapes of its input's elements are not known in full";
+    const auto [known, is_new] = batched_.try_emplace({function, *ranks});
+    if (is_new) known->second = why_no_batch_form(*def, *ranks);
+    return known->second;
   }
 
   void add_inner(const Place& place, const std::string& function, Node& node) {
@@ -215,6 +228,7 @@ class Builder {
   FunctionIndex functions_;
   std::unordered_map<std::string, FunctionFacts> facts_;
   std::unordered_map<std::string, std::unique_ptr<GraphScope>> scopes_;
+  std::map<std::pair<std::string, std::vector<int>>, std::string> batched_;
   std::set<std::string> warned_;
 };
 

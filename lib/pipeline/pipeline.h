@@ -61,6 +61,9 @@ struct Function {
   std::string name;         // as in the library
   std::string source_name;  // what the user wrote: "_parse" of "__inference_Dataset_map__parse_69"
   FunctionFacts facts;
+  // Why a map's function, called with a batch, would not give the batch of its results
+  // (batch_form.h); empty: it would.
+  std::string why_not_batched = "it is not a map's";
 };
 
 /// Counters of a node at one dump, over all its iterators (kept ones; polling may have lost some).
@@ -92,6 +95,8 @@ struct Node {
   std::vector<NodeId> inputs;        // dataset inputs, graph order
   std::vector<NodeId> inner;         // roots of the data sets that its functions make
   std::optional<NodeId> outer;       // the node whose function holds this one
+  double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
+  bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;
 

@@ -29,6 +29,8 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kReorder, "reorder"},
     {EditKind::kRemove, "remove"},
     {EditKind::kSetOptions, "set_options"},
+    {EditKind::kBalance, "balance"},
+    {EditKind::kInsertPartialCache, "insert_partial_cache"},
 });
 
 }  // namespace

@@ -13,21 +13,23 @@
 namespace plumber {
 
 enum class EditKind {
-  kSetParallelism,     // node, value: calls in flight
-  kConvert,            // node, to: new op, value: parallelism
-  kSequential,         // node: parallel map (interleave, ...) back to its sequential op
-  kInline,             // node: run the function on the caller's thread
-  kParallelInline,     // node, value: p calls, body on the single-threaded executor
-  kPassThroughFilter,  // node
-  kMoveIntoFunction,   // node, to: the interleave
-  kUnfuse,             // node: MapAndBatch back into map and batch
-  kInsertPrefetch,     // node: the one below, value: buffer size
-  kSetBuffer,          // node, value: buffer size
-  kInsertCache,        // node: the one below, to: file name, "" in memory
-  kRehomeCache,        // node: an existing memory cache gets a DummyMemoryCache of its own
-  kReorder,            // node, to
-  kRemove,             // node
-  kSetOptions,         // to: path in tf.data.Options, value; no value: unset
+  kSetParallelism,      // node, value: calls in flight
+  kConvert,             // node, to: new op, value: parallelism
+  kSequential,          // node: parallel map (interleave, ...) back to its sequential op
+  kInline,              // node: run the function on the caller's thread
+  kParallelInline,      // node, value: p calls, body on the single-threaded executor
+  kPassThroughFilter,   // node
+  kMoveIntoFunction,    // node, to: the interleave
+  kUnfuse,              // node: MapAndBatch back into map and batch
+  kInsertPrefetch,      // node: the one below, value: buffer size
+  kSetBuffer,           // node, value: buffer size
+  kInsertCache,         // node: the one below, to: file name, "" in memory
+  kRehomeCache,         // node: an existing memory cache gets a DummyMemoryCache of its own
+  kReorder,             // node goes below to: right above a 1:1 map
+  kRemove,              // node; an unbatch goes with the batch right below it
+  kSetOptions,          // to: path in tf.data.Options, value; no value: unset
+  kBalance,             // node: the topmost of nested concatenations
+  kInsertPartialCache,  // node: the one below, to: the list of files, value: files cached
 };
 
 using EditValue = std::variant<std::monostate, bool, std::int64_t, std::string>;

@@ -193,6 +193,11 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kSetParallelism:
       return fmt::format("Run {} call{} of {} at once", value, plural, label);
     case EditKind::kConvert:
+      if (edit.to == "RebatchDatasetV2")
+        return fmt::format("Make one op of {} and the unbatch below it", label);
+      if (edit.to == "MapAndBatchDataset")
+        return fmt::format("Make one op of {} and the map below it, {} call{} at once", label,
+                           value, plural);
       if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
       return fmt::format("Run {} in parallel, {} call{} at once", label, value, plural);
     case EditKind::kSequential:
@@ -202,9 +207,11 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kParallelInline:
       return fmt::format("Run {} call{} of {} at once, each on one thread", value, plural, label);
     case EditKind::kPassThroughFilter:
-      return fmt::format("Compute the predicate of {} inline", label);
+      if (value == "-") return fmt::format("Compute the predicate of {} inline", label);
+      return fmt::format("Compute the predicate of {} in parallel, {} call{} at once", label, value,
+                         plural);
     case EditKind::kMoveIntoFunction:
-      return fmt::format("Move {} into the function of {}", label, edit.to);
+      return fmt::format("Move {} into the function of {}", label, label_of(pipeline, edit.to));
     case EditKind::kUnfuse:
       return fmt::format("Split {} into a map and a batch", label);
     case EditKind::kInsertPrefetch:
@@ -217,7 +224,12 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kRehomeCache:
       return fmt::format("Give the cache {} a memory of its own", label);
     case EditKind::kReorder:
-      return fmt::format("Move {} next to {}", label, edit.to);
+      return fmt::format("Move {} below {}", label, label_of(pipeline, edit.to));
+    case EditKind::kInsertPartialCache:
+      return fmt::format("Cache what the first {} file{} of {} give{} after {}", value, plural,
+                         label_of(pipeline, edit.to), value == "1" ? "s" : "", label);
+    case EditKind::kBalance:
+      return fmt::format("Balance the concatenations below {}", label);
     case EditKind::kRemove:
       return fmt::format("Remove {}", label);
     case EditKind::kSetOptions:
@@ -236,6 +248,11 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kConvert) return "running " + label + " in parallel";
   if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
+  if (kind == EditKind::kReorder) return "moving " + label + " below a map";
+  if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
+  if (kind == EditKind::kRemove) return "removing " + label;
+  if (kind == EditKind::kBalance) return "balancing " + label;
+  if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;
   return fmt::format("{} at {}", rejected.edit, label);
 }
 

@@ -8,6 +8,8 @@ void apply_edit(Rewriting& program, const Edit& edit) {
     case EditKind::kSetParallelism:
       return set_parallelism(program, edit);
     case EditKind::kConvert:
+      if (edit.to == "RebatchDatasetV2") return fuse_rebatch(program, edit);
+      if (edit.to == "MapAndBatchDataset") return fuse_map_and_batch(program, edit);
       return convert(program, edit);
     case EditKind::kSequential:
       return make_sequential(program, edit);
@@ -35,6 +37,10 @@ void apply_edit(Rewriting& program, const Edit& edit) {
       return remove_node(program, edit);
     case EditKind::kSetOptions:
       return set_options(program, edit);
+    case EditKind::kInsertPartialCache:
+      return insert_partial_cache(program, edit);
+    case EditKind::kBalance:
+      return balance(program, edit);
   }
 }
 

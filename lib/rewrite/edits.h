@@ -37,7 +37,8 @@ void make_inline(Rewriting& program, const Edit& edit);
 /// ParallelMapV2 whose calls run without a dispatch of their own.
 void make_parallel_inline(Rewriting& program, const Edit& edit);
 /// filter(p) -> inline map(x -> x, p(x)) + filter(x, keep -> keep), which TensorFlow answers
-/// without a call, + inline map(x, keep -> x). The last one keeps the name.
+/// without a call, + inline map(x, keep -> x). The last one keeps the name. With a value the first
+/// map is a parallel one of so many calls: a parallel filter that TensorFlow's own rewrites take.
 void make_pass_through_filter(Rewriting& program, const Edit& edit);
 
 // edits_insert.cc
@@ -54,8 +55,25 @@ void rehome_all_caches(Rewriting& program);
 // edits_move.cc
 /// A 1:1 map right above a deterministic interleave moves into the interleave's function.
 void move_into_function(Rewriting& program, const Edit& edit);
-/// Swaps a 1:1 map with the take, skip, shard, shuffle, repeat or prefetch right above it.
+
+// edits_reorder.cc
+/// Swaps a 1:1 map with the take, skip, shard, shuffle, repeat, prefetch, cache or batch right
+/// above it. Below the batch go only functions with a batch form (pipeline/batch_form.h).
 void reorder(Rewriting& program, const Edit& edit);
+
+// edits_batches.cc
+/// convert to RebatchDatasetV2: unbatch and the batch right above it as one op.
+void fuse_rebatch(Rewriting& program, const Edit& edit);
+/// convert to MapAndBatchDataset: a 1:1 map and the batch right above it as one op.
+void fuse_map_and_batch(Rewriting& program, const Edit& edit);
+/// remove: unbatch and the batch right below it.
+void remove_batch_pair(Rewriting& program, const Edit& edit);
+/// Nested concatenations as a balanced tree of the same data sets in the same order.
+void balance(Rewriting& program, const Edit& edit);
+
+// edits_partial_cache.cc
+/// Cuts the list of files below a node: what the first files give is cached.
+void insert_partial_cache(Rewriting& program, const Edit& edit);
 
 // edits_options.cc
 /// Sets or unsets one field of the program's Options: in the OptionsDataset at the root, which is

@@ -150,12 +150,32 @@ void become_drop(Rewriting& program, Body& body, NodeDef& node, const std::strin
 
 }  // namespace
 
+namespace {
+
+// The map that computes the flags; with calls in flight it is a parallel one, in order.
+const NodeDef* add_keep_map(Body& body, NodeDef& filter, NodeDef keep, const Edit& edit) {
+  const bool parallel = std::holds_alternative<std::int64_t>(edit.value);
+  keep.set_name(body.fresh_name(parallel ? "ParallelMapDatasetV2" : "MapDataset"));
+  make_synchronous_inline(keep);
+  set_flag(keep, "preserve_cardinality", true);
+  NodeDef* added = body.insert_before(&filter, std::move(keep));
+  if (!parallel) return added;
+  added->set_op("ParallelMapDatasetV2");
+  drop_attributes(*added, {"force_synchronous"});
+  set_flag(*added, "use_inter_op_parallelism", true);
+  set_text(*added, "deterministic", "true");
+  body.add_inputs(*added, data_inputs(*added), add_integers(body, *added, {calls_of(edit)}));
+  return added;
+}
+
+}  // namespace
+
 void make_pass_through_filter(Rewriting& program, const Edit& edit) {
   const auto [body, node] = node_of(program, edit.node);
   const std::string predicate = function_of(*node);
   if (op_traits(node->op()).kind != Kind::kFilter || !program.graph.has_function(predicate))
     refuse(fmt::format("{} is no filter with a function", node->op()));
-  check_inline(program, *node);
+  if (!std::holds_alternative<std::int64_t>(edit.value)) check_inline(program, *node);
   GraphIndex& graph = program.graph;
   const ElementSpec spec = known_spec(*node);
   const std::vector<DataType> types = types_with_flag(spec);
@@ -163,14 +183,11 @@ void make_pass_through_filter(Rewriting& program, const Edit& edit) {
   const int calls = node->op() == "ParallelFilterDataset" ? 1 : 0;
 
   NodeDef keep = *node;
-  keep.set_name(body->fresh_name("MapDataset"));
   keep.mutable_input()->DeleteSubrange(data_inputs(keep) - calls, calls);
   drop_attributes(keep, {"predicate", "deterministic", "metadata"});
   graph.set_function(keep, "f", add_keep(graph, predicate, static_cast<int>(flag)));
   set_spec(keep, with_flag(spec));
-  make_synchronous_inline(keep);
-  set_flag(keep, "preserve_cardinality", true);
-  const NodeDef* kept = body->insert_before(node, std::move(keep));
+  const NodeDef* kept = add_keep_map(*body, *node, std::move(keep), edit);
 
   NodeDef pass;
   pass.set_name(body->fresh_name("FilterDataset"));

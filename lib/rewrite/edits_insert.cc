@@ -80,6 +80,7 @@ void set_buffer(Rewriting& program, const Edit& edit) {
 void remove_node(Rewriting& program, const Edit& edit) {
   const auto [body, node] = node_of(program, edit.node);
   const Kind kind = op_traits(node->op()).kind;
+  if (kind == Kind::kUnbatch) return remove_batch_pair(program, edit);
   const bool passes_on = kind == Kind::kPrefetch || kind == Kind::kCache || kind == Kind::kPass ||
                          kind == Kind::kWrapper;
   if (!passes_on || data_inputs(*node) < 1)

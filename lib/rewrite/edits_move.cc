@@ -129,42 +129,4 @@ void move_into_function(Rewriting& program, const Edit& edit) {
   program.moved[edit.node] = edit.to + ">" + name;
 }
 
-namespace {
-
-bool commutes_with_map(const NodeDef& node) {
-  switch (op_traits(node.op()).kind) {
-    case Kind::kTake:
-    case Kind::kSkip:
-    case Kind::kShard:
-    case Kind::kShuffle:
-    case Kind::kRepeat:
-    case Kind::kPrefetch:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-void reorder(Rewriting& program, const Edit& edit) {
-  GraphIndex::Place map = node_of(program, edit.node);
-  GraphIndex::Place above = node_of(program, edit.to);
-  if (map.body->producer(map.node->input(0)) == above.node) std::swap(map, above);
-  Body& body = *map.body;
-  if (above.body != &body || body.producer(above.node->input(0)) != map.node)
-    refuse(fmt::format("'{}' and '{}' do not read each other", edit.node, edit.to));
-  if (!is_map(*map.node) || !commutes_with_map(*above.node))
-    refuse(fmt::format("{} above {} cannot be swapped", above.node->op(), map.node->op()),
-           "only a 1:1 map goes above the take, skip, shard, shuffle, repeat or prefetch over it");
-  if (body.is_shared(*map.node)) refuse(fmt::format("other nodes read '{}' too", map.node->name()));
-  const NodeDef* source = body.producer(map.node->input(0));
-  if (!source) refuse("what stands below the map is an argument of the function");
-  set_spec(*above.node, known_spec(*source));
-  body.set_input(*above.node, 0, map.node->input(0));
-  body.replace_reads(*above.node, body.output_of(*map.node));
-  body.set_input(*map.node, 0, body.output_of(*above.node));
-  body.move_after(*above.node, *map.node);
-}
-
 }  // namespace plumber

@@ -57,6 +57,9 @@ class GraphIndex {
   void set_function(tensorflow::NodeDef& node, const std::string& attribute,
                     const std::string& function);
 
+  /// One more node names this function.
+  void add_use(const std::string& function) { ++uses_[function]; }
+
   /// Takes the attribute that names a function from a node.
   void drop_function(tensorflow::NodeDef& node, const std::string& attribute);
 

@@ -67,8 +67,11 @@ def nested(x: int64, y: int64) -> d: variant = same:output:0
 std::string chain(Dice& dice, std::size_t length, std::vector<std::string>& names) {
   std::string text =
       "two = 2\nfour = 4\nflag = true\nmemory = \"\"\nhandle = resource \"MemoryCache_0\"\n"
-      "n0 = RangeDataset(four) : int64\n";
-  names = {"n0"};
+      "n0 = RangeDataset(four) : int64\nr1 = RangeDataset(two) : int64\n"
+      "r2 = RangeDataset(two) : int64\nr3 = RangeDataset(two) : int64\n"
+      "c1 = ConcatenateDataset(n0, r1) : int64\nc2 = ConcatenateDataset(c1, r2) : int64\n"
+      "n1 = ConcatenateDataset(c2, r3) : int64\n";
+  names = {"n0", "n1"};
   for (std::size_t i = 0; i < length; ++i) {
     const std::string name = fmt::format("n{}", names.size());
     text += name + " = " + fmt::format(fmt::runtime(dice.of(kChain)), names.back()) + "\n";

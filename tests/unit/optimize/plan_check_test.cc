@@ -84,5 +84,23 @@ TEST_CASE("options that leave the order to chance, and unknown permissions") {
   CHECK(verdict(p, edit_of(EditKind::kInsertCache, "nowhere")) == "fine");  // the rewriter says so
 }
 
+TEST_CASE("nodes change places only where no element could tell") {
+  SmallPipeline p = training();
+  const auto move = [&](const char* above, const char* below) {
+    return verdict(p, edit_of(EditKind::kReorder, above, below));
+  };
+  CHECK(move("BatchDatasetV2/_4", "MapDataset/_3").find("does not work on batches") !=
+        std::string::npos);
+  const NodeId map{3};
+  p.pipeline[map].function->why_not_batched.clear();
+  CHECK(move("BatchDatasetV2/_4", "MapDataset/_3") == "fine");
+  CHECK(move("MapDataset/_3", "BatchDatasetV2/_4") == "fine");  // the same move
+  p.pipeline[map].function->facts.python = {"PyFunc"};
+  CHECK(move("BatchDatasetV2/_4", "MapDataset/_3").find("Python may have effects") !=
+        std::string::npos);
+  CHECK(move("BatchDatasetV2/_4", "MapDataset/_2").find("draws by chance") != std::string::npos);
+  CHECK(move("BatchDatasetV2/_4", "ShuffleDatasetV3/_1").find("no 1:1 map") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace plumber

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/move_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+#include "ops/randomness.h"
+#include "optimize/balance.h"
+#include "optimize/move_rules.h"
+#include "optimize/partial_cache.h"
+
+namespace plumber {
+namespace {
+
+// What a plan may take besides a partial cache: calls in flight, prefetches.
+constexpr double kShareOfSpare = 0.9;
+
+constexpr int kMostLifted = 4;  // maps that one node goes below at once
+
+bool sinks(Kind kind) {
+  return kind == Kind::kShard || kind == Kind::kSkip || kind == Kind::kTake ||
+         kind == Kind::kShuffle || kind == Kind::kBatch;
+}
+
+// What a map may pass on its way up to the node that sinks below it.
+bool is_passed(Kind kind) {
+  return kind == Kind::kShard || kind == Kind::kSkip || kind == Kind::kTake ||
+         kind == Kind::kShuffle || kind == Kind::kRepeat || kind == Kind::kPrefetch;
+}
+
+class Finder {
+ public:
+  Finder(const Moved& now, const OptimizeOptions& options)
+      : now_(now), p_(now.pipeline), options_(options), readers_(p_.size()) {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      for (const NodeId input : p_.nodes[i].inputs) readers_[input].push_back(NodeId(i));
+      for (const NodeId inner : p_.nodes[i].inner) readers_[inner].push_back(NodeId(i));
+    }
+  }
+
+  MoveCandidates run() {
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (p_[id].outer || p_[id].inputs.empty()) continue;
+      if (sinks(p_[id].kind)) sink(id);
+      if (p_[id].kind == Kind::kCache) sink_cache(id), drop_cache(id);
+      if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
+      if (p_[id].kind == Kind::kUnbatch) drop_pair(id);
+      if (p_[id].op == "BatchDatasetV2") rebatch(id);
+      if (p_[id].kind == Kind::kInterleave) move_inside(id);
+      if (p_[id].kind == Kind::kConcatenate) balance(id);
+      if (options_.allow_cache) cut_files(id);
+    }
+    drop_all_prefetches();
+    return std::move(found_);
+  }
+
+ private:
+  NodeId below(NodeId id) const { return p_[id].inputs.front(); }
+
+  bool allowed(const Objection& objection) const {
+    return objection.reason.empty() ||
+           (objection.permission && options_.permissions.contains(*objection.permission));
+  }
+
+  void reject(EditKind kind, NodeId id, std::string why,
+              std::optional<Permission> permission = {}) {
+    if (permission) why += fmt::format(" (--allow {})", permission_word(*permission));
+    found_.illegal.push_back({edit_word(kind), p_[id].name, std::move(why)});
+  }
+
+  static Edit edit(EditKind kind, const Node& node, const std::string& to, std::string reason) {
+    return {"", kind, node.name, to, {}, std::move(reason), {}, ""};
+  }
+
+  void offer(Moved moved, std::vector<Edit> edits, NodeId id) {
+    std::set<std::string> changed;
+    for (const Edit& edit : edits) {
+      if (edit.kind == EditKind::kReorder) changed.insert({edit.node, edit.to});
+      if (edit.kind == EditKind::kMoveIntoFunction) changed.insert(edit.to);
+      // What lies below a cache may be cached once that is gone.
+      if (edit.kind == EditKind::kRemove && p_[id].kind == Kind::kCache)
+        for (const Node& node : moved.pipeline.nodes) changed.insert(node.name);
+    }
+    refresh(moved, changed);
+    MoveCandidate candidate;
+    candidate.moved = std::move(moved);
+    candidate.edits = std::move(edits);
+    candidate.node = p_[id].name;
+    found_.legal.push_back(std::move(candidate));
+  }
+
+  // The nearest map below `id` and the nodes between, top first; empty path end: none.
+  struct Path {
+    std::optional<NodeId> map;
+    std::vector<NodeId> between;  // top first
+    std::string why;
+  };
+
+  Path path_to_map(NodeId id) const {
+    Path path;
+    for (NodeId n = below(id);; n = below(n)) {
+      const Node& node = p_[n];
+      if (readers_[n].size() > 1) {
+        path.why = fmt::format("other nodes read {} too", said(node));
+        return path;
+      }
+      if (node.kind == Kind::kMap) {
+        path.map = n;
+        return path;
+      }
+      if (!is_passed(node.kind) || node.inputs.size() != 1) {
+        path.why = fmt::format("{} stands between", said(node));
+        return path;
+      }
+      path.between.push_back(n);
+    }
+  }
+
+  // True if a map stands anywhere below on the chain: only then a refusal is worth a word.
+  bool any_map_below(NodeId id) const {
+    for (NodeId n = id; p_[n].inputs.size() == 1;) {
+      n = below(n);
+      if (p_[n].kind == Kind::kMap) return true;
+    }
+    return false;
+  }
+
+  std::string why_sunk(NodeId id, const Moved& after) const {
+    const Node& node = p_[id];
+    const auto still = find_node(after.pipeline, node.name);
+    switch (node.kind) {
+      case Kind::kBatch:
+        return "the function of the map works on whole batches: one call instead of " +
+               counted(static_cast<double>(node.count.value_or(1)), "call");
+      case Kind::kShuffle:
+        return fmt::format(
+            "places are drawn without a look at the elements: it holds elements of {} instead of "
+            "{}",
+            format_bytes(after.analysis.nodes[*still].bytes_per_element),
+            format_bytes(now_.analysis.nodes[id].bytes_per_element));
+      default:
+        return "the map is not called for elements that are thrown away";
+    }
+  }
+
+  static std::vector<std::string> names_of(const Pipeline& pipeline, std::vector<NodeId> ids) {
+    std::vector<std::string> names;
+    for (const NodeId id : ids) names.push_back(pipeline[id].name);
+    return names;
+  }
+
+  // `over`: the nodes that the map passes, the lowest one first.
+  static void lift(Moved& moved, const std::string& map, const std::vector<std::string>& over,
+                   std::vector<Edit>& edits) {
+    for (const std::string& name : over) {
+      const NodeId above = *find_node(moved.pipeline, name);
+      edits.push_back(edit(EditKind::kReorder, moved.pipeline[above], map,
+                           fmt::format("the map goes above it, and on above {}", over.back())));
+      swap_with_map(moved, *find_node(moved.pipeline, map), above);
+    }
+  }
+
+  void sink(NodeId id) {
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    for (int lifted = 0; lifted < kMostLifted; ++lifted) {
+      const Finder finder(moved, options_);
+      const NodeId place = *find_node(moved.pipeline, p_[id].name);
+      const Path path = finder.path_to_map(place);
+      const std::string why = finder.why_not_lifted(place, path);
+      if (!why.empty()) {
+        if (lifted == 0 && any_map_below(id)) reject(EditKind::kReorder, id, why);
+        return;
+      }
+      std::vector<NodeId> over = {path.between.rbegin(), path.between.rend()};
+      over.push_back(place);
+      const std::string map = moved.pipeline[*path.map].name;
+      lift(moved, map, names_of(moved.pipeline, over), edits);
+      edits.back().reason = why_sunk(id, moved);
+      offer(moved, edits, id);
+      found_.legal.back().for_memory = p_[id].kind == Kind::kShuffle;
+    }
+  }
+
+  std::string why_not_lifted(NodeId id, const Path& path) const {
+    if (!path.map) return path.why;
+    if (p_[*path.map].inputs.size() != 1) return "the map reads more than one data set";
+    std::vector<NodeId> over = path.between;
+    over.push_back(id);
+    for (const NodeId above : over) {
+      const Objection objection = objection_to_reorder(p_, *path.map, above);
+      if (!allowed(objection)) return objection.reason;
+    }
+    return "";
+  }
+
+  bool was_measured(NodeId id) const {
+    const NodeAnalysis& node = now_.analysis.nodes[id];
+    return !node.below_cache || node.elements > 0;
+  }
+
+  // Above a random map a cache freezes what should be drawn anew.
+  void sink_cache(NodeId id) {
+    const NodeId map = below(id);
+    const bool random =
+        p_[map].kind == Kind::kMap && p_[map].function && !p_[map].function->facts.random.empty();
+    if (!random || readers_[map].size() > 1 || !p_[id].cache_file.empty()) return;
+    const Objection objection = objection_to_reorder(p_, map, id);
+    if (!allowed(objection))
+      return reject(EditKind::kReorder, id, objection.reason, objection.permission);
+    if (!was_measured(map)) return reject(EditKind::kReorder, id, kNotMeasured);
+    Moved moved = now_;
+    swap_with_map(moved, map, id);
+    offer(std::move(moved),
+          {edit(EditKind::kReorder, p_[id], p_[map].name,
+                "what the map draws by chance is drawn anew in each epoch, as permitted")},
+          id);
+    found_.legal.back().asked_for = true;
+  }
+
+  static constexpr const char* kNotMeasured =
+      "what lies below it did not run while the trace was recorded";
+
+  void drop_cache(NodeId id) {
+    const CacheVerdict& verdict = now_.analysis.nodes[below(id)].cache;
+    if (verdict.cache_class != CacheClass::kExact)
+      return reject(EditKind::kRemove, id, "what lies below it changes from epoch to epoch",
+                    Permission::kUnfreeze);
+    if (!p_[id].cache_file.empty())
+      return reject(EditKind::kRemove, id, "it keeps its elements in a file for other runs");
+    if (!was_measured(below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
+    drop(id, "making its elements again costs less than keeping them");
+    found_.legal.back().for_memory = true;
+  }
+
+  void drop(NodeId id, const std::string& reason) {
+    Moved moved = now_;
+    take_out(moved, id);
+    offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
+  }
+
+  void drop_prefetch(NodeId id) {
+    drop(id, "handing its elements to another thread costs more than working beside it saves");
+  }
+
+  // Two threads fewer may bring what one fewer does not.
+  void drop_all_prefetches() {
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    std::optional<NodeId> last;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (p_[id].outer || p_[id].kind != Kind::kPrefetch) continue;
+      take_out(moved, *find_node(moved.pipeline, p_[id].name));
+      edits.push_back(edit(EditKind::kRemove, p_[id], "",
+                           "handing its elements to another thread costs more than working beside "
+                           "it saves"));
+      last = id;
+    }
+    if (edits.size() > 1) offer(std::move(moved), std::move(edits), *last);
+  }
+
+  void drop_pair(NodeId id) {
+    const NodeId batch = below(id);
+    if (p_[batch].kind != Kind::kBatch || readers_[batch].size() > 1) return;
+    const Objection objection = objection_to_drop_pair(p_, id);
+    if (!allowed(objection)) return reject(EditKind::kRemove, id, objection.reason);
+    Moved moved = now_;
+    take_out(moved, id);
+    take_out(moved, batch);
+    const std::string reason =
+        fmt::format("it takes apart what {} has put together", p_[batch].name);
+    offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
+  }
+
+  void rebatch(NodeId id) {
+    const NodeId unbatch = below(id);
+    if (p_[unbatch].kind != Kind::kUnbatch) return;
+    if (readers_[unbatch].size() > 1)
+      return reject(EditKind::kConvert, id,
+                    fmt::format("other nodes read {} too", said(p_[unbatch])));
+    Moved moved = now_;
+    become_rebatch(moved, id);
+    take_out(moved, unbatch);
+    offer(std::move(moved),
+          {edit(EditKind::kConvert, p_[id], "RebatchDatasetV2",
+                "batches are cut and joined, not taken apart into single elements")},
+          id);
+  }
+
+  // Slices of batches are joined: so many a batch, and the bytes are copied once.
+  static void become_rebatch(Moved& moved, NodeId id) {
+    constexpr double kSlice_s = 2e-6, kCopy_bytes_per_s = 4e9;
+    Node& node = moved.pipeline[id];
+    node.op = "RebatchDatasetV2";
+    NodeCost& cost = moved.analysis.costs.nodes[id];
+    const NodeId unbatch = node.inputs.front();
+    const NodeId source = moved.pipeline[unbatch].inputs.front();
+    const double slices = moved.analysis.costs.nodes[source].elements + cost.elements;
+    const double copies_s =
+        cost.elements * moved.analysis.nodes[id].bytes_per_element / kCopy_bytes_per_s;
+    const double work_s = std::min(cost.work_s, slices * kSlice_s * node.components + copies_s);
+    cost.cpu_s = std::min(cost.cpu_s, work_s);
+    cost.work_s = work_s;
+  }
+
+  void move_inside(NodeId id) {
+    if (p_[id].inner.size() != 1) return;
+    Moved moved = now_;
+    std::vector<Edit> edits;
+    for (int count = 0; count < kMostLifted; ++count) {
+      const NodeId place = *find_node(moved.pipeline, p_[id].name);
+      const std::vector<NodeId> readers = readers_of(moved.pipeline, place);
+      if (readers.size() != 1 || moved.pipeline[readers.front()].kind != Kind::kMap) return;
+      const NodeId map = readers.front();
+      const Objection objection = objection_to_move_inside(moved.pipeline, map, place);
+      if (!objection.reason.empty()) {
+        const auto own = find_node(p_, moved.pipeline[map].name);
+        return reject(EditKind::kMoveIntoFunction, *own, objection.reason);
+      }
+      edits.push_back(edit(EditKind::kMoveIntoFunction, moved.pipeline[map], p_[id].name,
+                           "its calls run on the threads that read, one beside the other"));
+      put_inside(moved, map, place);
+      offer(moved, edits, id);
+    }
+  }
+
+  void balance(NodeId id) {
+    const auto reads = [&](NodeId reader) { return p_[reader].kind == Kind::kConcatenate; };
+    if (readers_[id].size() == 1 && reads(readers_[id].front())) return;  // not the top
+    Moved moved = now_;
+    const BalanceGain gain = balance_concatenations(moved, id);
+    if (gain.depth_after == 0 || gain.depth_after >= gain.depth_before) return;
+    offer(std::move(moved),
+          {edit(EditKind::kBalance, p_[id], "",
+                fmt::format("an element of {} data sets passes {} concatenations at most, not {}",
+                            gain.leaves, gain.depth_after, gain.depth_before))},
+          id);
+  }
+
+  // What lies below the node costs nothing where the cache answers, but for reading it.
+  Moved with_hits(NodeId id) const {
+    Moved hits = now_;
+    std::vector<NodeId> todo = {id};
+    while (!todo.empty()) {
+      const NodeId n = todo.back();
+      todo.pop_back();
+      NodeCost& cost = hits.analysis.costs.nodes[n];
+      cost = {.elements = cost.elements};
+      for (const NodeId input : p_[n].inputs) todo.push_back(input);
+      for (const NodeId inner : p_[n].inner) todo.push_back(inner);
+    }
+    NodeCost& top = hits.analysis.costs.nodes[id];
+    top.work_s = top.cpu_s = hits.analysis.costs.hand_off.cache_read * top.elements;
+    return hits;
+  }
+
+  void cut_files(NodeId id) {
+    const bool has_one = std::ranges::any_of(
+        p_.nodes, [](const Node& node) { return node.partial_cache_bytes > 0; });
+    if (has_one || readers_[id].size() > 1) return;
+    const double spare = options_.limits.memory_bytes - now_.analysis.memory.held_bytes;
+    const PartialCacheOffer offered =
+        partial_cache_at(p_, now_.analysis, id, spare * kShareOfSpare);
+    if (!offered.why_not.empty()) return reject(EditKind::kInsertPartialCache, id, offered.why_not);
+    if (!offered.cache) return;
+    const PartialCache& cache = *offered.cache;
+    Moved moved = now_;
+    moved.pipeline[id].partial_cache_bytes = cache.bytes;
+    for (NodeId n = id;; n = below(n)) {
+      const std::string why = "a part of the files is cached above it";
+      moved.analysis.nodes[n].cache = {CacheClass::kExact, false, why, "", false};
+      if (n == cache.files) break;
+    }
+    Edit made =
+        edit(EditKind::kInsertPartialCache, p_[id], p_[cache.files].name,
+             fmt::format("{} of the elements, {}, come from memory from the second epoch "
+                         "on{}",
+                         format_share(cache.hit_share), format_bytes(cache.bytes), cache.order));
+    made.value = cache.first;
+    offer(std::move(moved), {std::move(made)}, id);
+    found_.legal.back().hit_share = cache.hit_share;
+    found_.legal.back().all_hits = with_hits(id);
+  }
+
+  const Moved& now_;
+  const Pipeline& p_;
+  const OptimizeOptions& options_;
+  PerNode<std::vector<NodeId>> readers_;
+  MoveCandidates found_;
+};
+
+}  // namespace
+
+MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options) {
+  return Finder(now, options).run();
+}
+
+}  // namespace plumber

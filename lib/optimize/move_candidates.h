@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every algebraic move that a pipeline allows, as the pipeline that it would make; and of those
+// that it does not allow, why. Moves are made in the main graph, between nodes that one other node
+// reads.
+//
+//   reorder             shard, skip, take, shuffle, batch go below the maps under them: the first
+//                       one, the first two, ... with what stands between
+//   remove              a prefetch; an exact cache; unbatch with the batch below it
+//   convert             unbatch, batch -> rebatch
+//   move_into_function  maps right above a deterministic interleave go into its function
+//   balance             nested concatenations
+//   reorder             a cache goes below a random map (permission unfreeze only)
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optimize/moved.h"
+#include "optimize/optimize.h"
+
+namespace plumber {
+
+struct MoveCandidate {
+  Moved moved;
+  std::vector<Edit> edits;  // the last one carries the gain
+  std::string node;         // which node it is about
+  bool asked_for = false;   // by a permission, and not for speed
+  double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
+  std::optional<Moved> all_hits;
+  bool for_memory = false;  // worth it for the memory alone
+};
+
+struct MoveCandidates {
+  std::vector<MoveCandidate> legal;
+  std::vector<Rejected> illegal;
+};
+
+MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options);
+
+}  // namespace plumber

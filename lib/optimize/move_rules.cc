@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/move_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/randomness.h"
+#include "pipeline/op_effects.h"
+
+namespace plumber {
+namespace {
+
+bool writes_state(const Node& node) {
+  const auto writes = [](const Function& function) {
+    return std::ranges::any_of(function.facts.stateful, [](const std::string& op) {
+      return op_effect(op) == OpEffect::kStateWrite;
+    });
+  };
+  return (node.function && writes(*node.function)) ||
+         std::ranges::any_of(node.other_functions, writes);
+}
+
+std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
+  const auto calls = [](const std::string& op) { return "its function calls " + op; };
+  if (!facts.random.empty()) return calls(facts.random.front()) + ", which draws by chance";
+  if (!facts.stateful.empty()) return calls(facts.stateful.front()) + ", which has state";
+  if (!facts.python.empty()) return calls(facts.python.front()) + ": Python may have effects";
+  if (!facts.missing.empty()) return calls(facts.missing.front()) + ", which is not in the program";
+  if (!facts.state_reads.empty() && std::ranges::any_of(pipeline.nodes, writes_state))
+    return calls(facts.state_reads.front()) + " while the program writes variables or tables";
+  return "";
+}
+
+// An error would be dropped with its element, and so would another element than before.
+std::string why_errors_matter(const Pipeline& pipeline) {
+  const auto ignores = [](const Node& node) {
+    return op_traits(node.op).op == "IgnoreErrorsDataset";
+  };
+  const auto found = std::ranges::find_if(pipeline.nodes, ignores);
+  if (found == pipeline.nodes.end()) return "";
+  return fmt::format("{} drops elements whose function fails: others would be counted",
+                     found->name);
+}
+
+std::string why_not_over(const Node& map, const Node& above) {
+  switch (above.kind) {
+    case Kind::kTake:
+    case Kind::kSkip:
+    case Kind::kShard:
+    case Kind::kRepeat:
+    case Kind::kPrefetch:
+    case Kind::kShuffle:
+    case Kind::kCache:
+      return "";
+    case Kind::kBatch:
+      if (!is_plain_batch(above)) return above.op + " pads or thins out what the map makes";
+      if (map.function->why_not_batched.empty()) return "";
+      return "the map's function does not work on batches: " + map.function->why_not_batched;
+    default:
+      return fmt::format("{} looks at more than the place of an element", above.op);
+  }
+}
+
+}  // namespace
+
+bool is_plain_batch(const Node& node) {
+  return node.op == "BatchDatasetV2" || node.op == "ParallelBatchDataset";
+}
+
+std::string why_not_exact(const Pipeline& pipeline, NodeId id) {
+  const Node& node = pipeline[id];
+  if (!node.function) return "its function is not known";
+  if (!node.inner.empty()) return "its function makes data sets";
+  const bool parallel = node.threading == Threading::kParallelCalls ||
+                        node.threading == Threading::kParallelInterleave;
+  if (parallel && !node.deterministic) return "its order is left to chance";
+  return why_not_pure(pipeline, node.function->facts);
+}
+
+Objection objection_to_reorder(const Pipeline& pipeline, NodeId map, NodeId above) {
+  const Node& below = pipeline[map];
+  if (below.kind != Kind::kMap) return {fmt::format("{} below it is no 1:1 map", said(below)), {}};
+  if (const std::string errors = why_errors_matter(pipeline); !errors.empty()) return {errors, {}};
+  const std::string impure = why_not_exact(pipeline, map);
+  if (!impure.empty()) {
+    const bool frozen = pipeline[above].kind == Kind::kCache && below.function &&
+                        !below.function->facts.random.empty() &&
+                        below.function->facts.stateful.empty();
+    const auto permission = frozen ? std::optional(Permission::kUnfreeze) : std::nullopt;
+    return {fmt::format("{} below it: {}", said(below), impure), permission};
+  }
+  const std::string other = why_not_over(below, pipeline[above]);
+  if (!other.empty()) return {fmt::format("{} below it: {}", said(below), other), {}};
+  return {};
+}
+
+Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId interleave) {
+  const Node& outer = pipeline[interleave];
+  if (pipeline[map].kind != Kind::kMap) return {said(pipeline[map]) + " is no 1:1 map", {}};
+  if (outer.threading == Threading::kParallelInterleave && !outer.deterministic)
+    return {said(outer) + " leaves its order to chance", {}};
+  if (const std::string errors = why_errors_matter(pipeline); !errors.empty()) return {errors, {}};
+  if (const std::string impure = why_not_exact(pipeline, map); !impure.empty()) return {impure, {}};
+  const FunctionFacts& facts = pipeline[map].function->facts;
+  if (!facts.control_flow.empty())
+    return {fmt::format("its function reaches control flow ({}), which only runs dispatched",
+                        facts.control_flow.front()),
+            {}};
+  return {};
+}
+
+Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
+  const Node& node = pipeline[unbatch];
+  const Node* batch = node.inputs.size() == 1 ? &pipeline[node.inputs.front()] : nullptr;
+  if (batch == nullptr || !is_plain_batch(*batch)) return {"no plain batch stands below it", {}};
+  if (batch->drop_remainder)
+    return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
+  if (batch->threading == Threading::kParallelCalls && !batch->deterministic)
+    return {said(*batch) + " leaves its order to chance", {}};
+  return {};
+}
+
+}  // namespace plumber

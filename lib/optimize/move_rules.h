@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// When may a node change places with the 1:1 map below it? What is claimed, for a map f that is
+// deterministic, has no state and draws nothing by chance, so that f(x) depends on x alone:
+//
+//   take, skip, shard, repeat   choose places of the order and never look at a value:
+//                               choose(f(x_1), f(x_2), ...) = f(x_i) for the chosen i
+//   prefetch                    hands on what it gets
+//   shuffle                     draws places by its seeds and by how many elements it holds, never
+//                               by a value: the same permutation, bit for bit
+//   cache                       keeps elements; f of a kept element is the kept f of it. With a
+//                               random f each epoch draws anew: only with the permission unfreeze
+//   batch                       f needs a batch form (pipeline/batch_form.h)
+//
+// f is then called for other elements than before (fewer), at other times. What could tell: state,
+// Python, and errors. An error that f raises on an element that is now skipped is not raised; it is
+// seen by all programs but those that ignore errors, which would get other elements: refused.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "optimize/optimize.h"
+
+namespace plumber {
+
+/// Why the elements would be others; no reason: they would not.
+struct Objection {
+  std::string reason;
+  std::optional<Permission> permission;  // with it the move may be made all the same
+};
+
+/// `above` goes below `map`, which it reads.
+Objection objection_to_reorder(const Pipeline& pipeline, NodeId map, NodeId above);
+
+/// The map goes into the function of the interleave that it reads.
+Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId interleave);
+
+/// The unbatch goes, with the batch that it reads.
+Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
+
+/// Why calls of the node's function may not be left out, made again or in another order.
+std::string why_not_exact(const Pipeline& pipeline, NodeId id);
+
+/// True for a batch whose elements are rows of what it reads: no padding, nothing sparse.
+bool is_plain_batch(const Node& node);
+
+}  // namespace plumber

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/moved.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ops/cache_class.h"
+#include "ops/cardinality.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kLeastOfWork = 0.25;
+
+template <class T>
+PerNode<T> picked(const PerNode<T>& values, const std::vector<NodeId>& order) {
+  PerNode<T> result(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (index_of(order[i]) < values.size()) result[static_cast<NodeId>(i)] = values[order[i]];
+  return result;
+}
+
+using NewIds = std::vector<std::optional<NodeId>>;
+
+void rename(std::vector<NodeId>& ids, const NewIds& now) {
+  std::vector<NodeId> renamed;
+  for (const NodeId id : ids)
+    if (now[index_of(id)]) renamed.push_back(*now[index_of(id)]);
+  ids = std::move(renamed);
+}
+
+// `order`: the old ids of the nodes that stay, in their new places.
+void reindex(Moved& moved, const std::vector<NodeId>& order) {
+  Pipeline& p = moved.pipeline;
+  NewIds now(p.size());
+  for (std::size_t i = 0; i < order.size(); ++i) now[index_of(order[i])] = static_cast<NodeId>(i);
+  std::vector<Node> nodes;
+  nodes.reserve(order.size());
+  for (const NodeId id : order) nodes.push_back(std::move(p.nodes[index_of(id)]));
+  p.nodes = std::move(nodes);
+  for (Node& node : p.nodes) {
+    rename(node.inputs, now);
+    rename(node.inner, now);
+    if (node.outer) node.outer = now[index_of(*node.outer)];
+  }
+  p.root = now[index_of(p.root)].value();
+  for (PipelineDump& dump : p.dumps) dump.counters = picked(dump.counters, order);
+  Analysis& a = moved.analysis;
+  a.nodes = picked(a.nodes, order);
+  a.costs.nodes = picked(a.costs.nodes, order);
+  a.setting = picked(a.setting, order);
+  for (Bound& bound : a.bounds) rename(bound.nodes, now);
+}
+
+std::vector<NodeId> all_of(const Pipeline& pipeline) {
+  std::vector<NodeId> ids;
+  for (std::size_t i = 0; i < pipeline.size(); ++i) ids.push_back(static_cast<NodeId>(i));
+  return ids;
+}
+
+// The node stands right after `place`.
+std::vector<NodeId> put_after(std::vector<NodeId> order, NodeId node, NodeId place) {
+  order.erase(std::ranges::find(order, node));
+  order.insert(std::ranges::find(order, place) + 1, node);
+  return order;
+}
+
+void read_instead(Pipeline& p, NodeId from, NodeId to, NodeId except) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (static_cast<NodeId>(i) == except) continue;
+    std::ranges::replace(p.nodes[i].inputs, from, to);
+    std::ranges::replace(p.nodes[i].inner, from, to);
+  }
+  if (p.root == from) p.root = to;
+}
+
+void scale(NodeAnalysis& node, NodeCost& cost, double share) {
+  for (double* value : {&cost.work_s, &cost.cpu_s, &cost.calls, &cost.elements, &node.elements,
+                        &node.visit_ratio, &node.calls, &node.demand_s, &node.busy_cores})
+    *value *= share;
+  if (node.rate_per_core_per_s && share > 0) *node.rate_per_core_per_s /= share;
+}
+
+// One call a batch: what the ops of the function cost a call is paid once.
+void work_on_batches(const Node& map, double batches, NodeAnalysis& node, NodeCost& cost) {
+  const double calls = std::max(cost.calls, cost.elements);
+  const double ops = map.function ? map.function->facts.ops : 0;
+  const double saved_s = std::max(0.0, calls - batches) * ops * kOpOfACall_s;
+  const double work_s = std::max(cost.work_s * kLeastOfWork, cost.work_s - saved_s);
+  cost.cpu_s = cost.work_s > 0 ? cost.cpu_s * work_s / cost.work_s : cost.cpu_s;
+  cost.work_s = work_s;
+  cost.calls = cost.calls > 0 ? batches : 0;
+  cost.elements = batches;
+  node.calls = cost.calls;
+  node.visit_ratio = batches;
+}
+
+}  // namespace
+
+std::vector<NodeId> readers_of(const Pipeline& pipeline, NodeId id) {
+  std::vector<NodeId> readers;
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const Node& node = pipeline.nodes[i];
+    if (std::ranges::count(node.inputs, id) + std::ranges::count(node.inner, id) > 0)
+      readers.push_back(static_cast<NodeId>(i));
+  }
+  return readers;
+}
+
+void refresh(Moved& moved, const std::set<std::string>& names) {
+  if (names.empty()) return;
+  PerNode<Cardinality> cardinality(moved.pipeline.size());
+  for (std::size_t i = 0; i < cardinality.size(); ++i)
+    cardinality[static_cast<NodeId>(i)] =
+        moved.analysis.nodes[static_cast<NodeId>(i)].elements_per_epoch;
+  const auto verdicts = cache_verdicts(moved.pipeline, cardinality);
+  for (std::size_t i = 0; i < cardinality.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    NodeAnalysis& node = moved.analysis.nodes[id];
+    if (!names.contains(moved.pipeline[id].name)) continue;
+    node.cache = verdicts[id];
+    node.materialized_bytes = materialized_bytes(cardinality[id], node.bytes_per_element);
+  }
+}
+
+void swap_with_map(Moved& moved, NodeId map, NodeId above) {
+  Pipeline& p = moved.pipeline;
+  Analysis& a = moved.analysis;
+  const NodeId source = p[map].inputs.front();
+  NodeAnalysis& node = a.nodes[map];
+  NodeCost& cost = a.costs.nodes[map];
+  const double elements = a.costs.nodes[above].elements;
+  const bool batch = p[above].kind == Kind::kBatch;
+  const double bytes = a.nodes[source].bytes_per_element;
+  if (batch) {
+    work_on_batches(p[map], elements, node, cost);
+    node.bytes_per_element = a.nodes[above].bytes_per_element;
+    a.nodes[above].bytes_per_element =
+        bytes * static_cast<double>(std::max<std::int64_t>(1, p[above].count.value_or(1)));
+  } else {
+    // A take stops pulling by itself: there is nothing to save.
+    if (cost.elements > 0 && p[above].kind != Kind::kTake)
+      scale(node, cost, std::min(1.0, elements / cost.elements));
+    a.nodes[above].bytes_per_element = bytes;
+  }
+  node.elements_per_epoch = a.nodes[above].elements_per_epoch;
+  node.below_cache = a.nodes[above].below_cache;
+  p[above].components = p[source].components;
+  read_instead(p, above, map, map);
+  p[above].inputs.front() = source;
+  p[map].inputs.front() = above;
+  reindex(moved, put_after(all_of(p), map, above));
+}
+
+void gather_before(Moved& moved, const std::vector<NodeId>& nodes) {
+  std::vector<NodeId> order;
+  for (const NodeId id : all_of(moved.pipeline)) {
+    if (id == nodes.back()) order.insert(order.end(), nodes.begin(), nodes.end());
+    if (std::ranges::count(nodes, id) == 0) order.push_back(id);
+  }
+  reindex(moved, order);
+}
+
+void take_out(Moved& moved, NodeId id) {
+  Pipeline& p = moved.pipeline;
+  read_instead(p, id, p[id].inputs.front(), id);
+  std::vector<NodeId> order = all_of(p);
+  order.erase(std::ranges::find(order, id));
+  reindex(moved, order);
+}
+
+void put_inside(Moved& moved, NodeId map, NodeId interleave) {
+  Pipeline& p = moved.pipeline;
+  Analysis& a = moved.analysis;
+  const NodeId inner = p[interleave].inner.front();
+  a.nodes[interleave].bytes_per_element = a.nodes[map].bytes_per_element;
+  p[interleave].components = p[map].components;
+  read_instead(p, map, interleave, interleave);
+  p[interleave].inner.front() = map;
+  p[map].inputs.front() = inner;
+  p[map].outer = interleave;
+  p[map].moved_inside = true;
+  // Functions run their data sets as they are written: TensorFlow parallelises none in them.
+  reindex(moved, put_after(all_of(p), map, inner));
+}
+
+}  // namespace plumber

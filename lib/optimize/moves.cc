@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/moves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number_format.h"
+#include "optimize/best_plan.h"
+#include "optimize/ledger.h"
+#include "optimize/move_candidates.h"
+
+namespace plumber {
+namespace {
+
+constexpr std::size_t kMostNodes = 300;  // of a program whose moves are tried
+constexpr int kMostMoves = 12;
+constexpr double kWorthRate = 0.02;    // of the rate
+constexpr double kWorthMemory = 0.02;  // of the budget
+constexpr double kSameRate = 0.002;
+
+struct Judged {
+  double rate_per_s = 0;
+  double memory_bytes = 0;
+  bool fits = true;
+  bool over_budget = false;
+};
+
+double mixed(double share, double share_rate_per_s, double rate_per_s) {
+  if (!(share > 0) || !(share_rate_per_s > 0) || !(rate_per_s > 0)) return rate_per_s;
+  return 1 / (share / share_rate_per_s + (1 - share) / rate_per_s);
+}
+
+class Chooser {
+ public:
+  Chooser(const OptimizeOptions& options, double cores) : options_(options), cores_(cores) {}
+
+  ChosenMoves run(const Pipeline& pipeline, const Analysis& analysis) {
+    chosen_.moved = {pipeline, analysis};
+    if (!options_.allow_moves || pipeline.size() > kMostNodes) return std::move(chosen_);
+    for (int made = 0; made < kMostMoves; ++made) {
+      MoveCandidates found = find_moves(chosen_.moved, options_);
+      std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
+        return std::ranges::any_of(candidate.edits, [&](const Edit& edit) {
+          return options_.left_out.contains(edit.kind);
+        });
+      });
+      if (found.legal.empty() && made > 0) break;
+      Judged now = judge(chosen_.moved);
+      now.rate_per_s = mixed(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
+      MoveCandidate* best = best_of(found, now);
+      // A partial cache copies the nodes below it: nothing moves after that.
+      if (best == nullptr || chosen_.hit_share > 0) {
+        reject(found);
+        break;
+      }
+      take(*best, now);
+    }
+    return std::move(chosen_);
+  }
+
+ private:
+  Judged judge(const Moved& moved) const {
+    const Problem problem = make_problem(moved.pipeline, moved.analysis, options_,
+                                         {cores_, options_.limits.disk_bytes_per_s});
+    const BestPlan plan = best_plan(problem, {0, true});
+    return {rate_of(problem, plan.settled), planned_memory(problem, plan.settled).planned_bytes,
+            plan.fits, plan.over_budget};
+  }
+
+  // What a move brings: its share of the rate; at the same rate its share of the memory, less.
+  double worth(const MoveCandidate& candidate, const Judged& after, const Judged& now) const {
+    if (!(now.rate_per_s > 0) || (now.fits && !after.fits)) return 0;
+    // What is over the budget shrinks first.
+    if (now.over_budget && !candidate.for_memory) return 0;
+    if (candidate.asked_for) return 1;
+    const double rate = after.rate_per_s / now.rate_per_s - 1;
+    if (rate >= kWorthRate) return rate;
+    if (rate < -kSameRate || !candidate.for_memory) return 0;
+    if (after.fits && !now.fits) return kWorthRate;
+    const double memory =
+        (now.memory_bytes - after.memory_bytes) / std::max(1.0, options_.limits.memory_bytes);
+    return memory >= kWorthMemory ? std::min(kWorthRate, memory * kWorthRate) : 0;
+  }
+
+  MoveCandidate* best_of(MoveCandidates& found, const Judged& now) {
+    MoveCandidate* best = nullptr;
+    double most = 0;
+    rejected_.clear();
+    for (MoveCandidate& candidate : found.legal) {
+      Judged after = judge(candidate.moved);
+      const double hits_per_s = candidate.all_hits ? judge(*candidate.all_hits).rate_per_s : 0;
+      const double misses_per_s = after.rate_per_s;
+      after.rate_per_s = mixed(candidate.hit_share, hits_per_s, misses_per_s);
+      const double brings = worth(candidate, after, now);
+      if (brings > most * (1 + kSameRate)) {
+        best = &candidate;
+        most = brings;
+        best_ = after;
+        hits_per_s_ = hits_per_s;
+      }
+      if (brings <= 0) note(candidate, after, now);
+    }
+    return best;
+  }
+
+  void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
+    const Edit& edit = candidate.edits.back();
+    const bool known = std::ranges::any_of(rejected_, [&](const Rejected& rejected) {
+      return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
+    });
+    if (known) return;
+    rejected_.push_back(
+        {edit_word(edit.kind), candidate.node,
+         fmt::format("{} and {} with it, {} and {} without: too little",
+                     format_rate(after.rate_per_s), format_bytes(after.memory_bytes),
+                     format_rate(now.rate_per_s), format_bytes(now.memory_bytes))});
+  }
+
+  void reject(const MoveCandidates& found) {
+    chosen_.rejected = found.illegal;
+    chosen_.rejected.insert(chosen_.rejected.end(), rejected_.begin(), rejected_.end());
+  }
+
+  void take(MoveCandidate& candidate, const Judged& now) {
+    const double gain = best_.rate_per_s - now.rate_per_s;
+    if (gain > 0) candidate.edits.back().gain_per_s = gain;
+    for (Edit& edit : candidate.edits) chosen_.edits.push_back(std::move(edit));
+    if (candidate.hit_share > 0) {
+      chosen_.hit_share = candidate.hit_share;
+      chosen_.hit_rate_per_s = hits_per_s_;
+    }
+    chosen_.moved = std::move(candidate.moved);
+  }
+
+  const OptimizeOptions& options_;
+  double cores_;
+  ChosenMoves chosen_;
+  Judged best_;
+  double hits_per_s_ = 0;
+  std::vector<Rejected> rejected_;
+};
+
+}  // namespace
+
+double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s) {
+  return mixed(share, share_rate_per_s, rate_per_s);
+}
+
+ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
+                         const OptimizeOptions& options, double cores) {
+  return Chooser(options, cores).run(pipeline, analysis);
+}
+
+std::optional<NodeId> original_of(const Pipeline& original, const Pipeline& moved, NodeId id) {
+  return find_node(original, moved[id].name);
+}
+
+}  // namespace plumber

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algebraic moves a plan makes. Each legal one (move_candidates.h) is judged by the best plan
+// of the pipeline that it would make; the one that brings most is made, and so on until none brings
+// enough: 2 % of the rate, or at the same rate 2 % of the memory. The rest is rejected, with the
+// numbers. Moves come before all other edits of a plan, which are then those of the moved pipeline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optimize/moved.h"
+#include "optimize/optimize.h"
+
+namespace plumber {
+
+struct ChosenMoves {
+  Moved moved;
+  std::vector<Edit> edits;
+  std::vector<Rejected> rejected;
+  // With a partial cache: so much of an epoch runs at the other rate.
+  double hit_share = 0;
+  double hit_rate_per_s = 0;
+};
+
+/// The mean over an epoch of which a share runs at its own rate.
+double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s);
+
+ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
+                         const OptimizeOptions& options, double cores);
+
+/// The same node in the pipeline as traced; nullopt if it is not there.
+std::optional<NodeId> original_of(const Pipeline& original, const Pipeline& moved, NodeId id);
+
+}  // namespace plumber

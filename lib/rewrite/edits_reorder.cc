@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/batch_form.h"
+#include "pipeline/op_table.h"
+#include "rewrite/edits.h"
+#include "rewrite/node_parts.h"
+
+namespace plumber {
+
+using tensorflow::NodeDef;
+
+namespace {
+
+bool is_plain_batch(const NodeDef& node) {
+  return node.op() == "BatchDatasetV2" || node.op() == "ParallelBatchDataset";
+}
+
+bool commutes_with_map(const NodeDef& node) {
+  switch (op_traits(node.op()).kind) {
+    case Kind::kTake:
+    case Kind::kSkip:
+    case Kind::kShard:
+    case Kind::kShuffle:
+    case Kind::kRepeat:
+    case Kind::kPrefetch:
+    case Kind::kCache:
+      return true;
+    case Kind::kBatch:
+      return is_plain_batch(node);
+    default:
+      return false;
+  }
+}
+
+// The elements of the batch over the map's input: its shapes behind the batch's first dimension.
+ElementSpec batch_of(const ElementSpec& element, const ElementSpec& batch) {
+  ElementSpec spec = element;
+  const auto& shapes = batch.shapes.list().shape();
+  if (shapes.empty() || shapes[0].unknown_rank() || shapes[0].dim_size() < 1)
+    refuse("the batch does not say how long it is");
+  const auto& first = shapes[0].dim(0);
+  for (auto& shape : *spec.shapes.mutable_list()->mutable_shape()) {
+    auto* front = shape.add_dim();
+    *front = first;
+    for (int i = shape.dim_size() - 1; i > 0; --i) shape.mutable_dim()->SwapElements(i, i - 1);
+  }
+  return spec;
+}
+
+// The map's function works on batches from here on; so do no other nodes that name it.
+void work_on_batches(Rewriting& program, NodeDef& map, const NodeDef& source) {
+  const std::string function = function_of(map);
+  const auto ranks = element_ranks(source);
+  if (!ranks) refuse("the shapes of the elements below the map are not known in full");
+  if (!program.graph.has_function(function)) refuse("the map's function is not in the program");
+  const std::string why = why_no_batch_form(program.graph.copy_of(function), *ranks);
+  if (!why.empty()) refuse("the map's function does not work on batches: " + why);
+  Body& body = program.graph.own_function(*map.mutable_attr()->at("f").mutable_func());
+  for (const NodeDef* node : body.nodes()) take_batch_form(*body.find(node->name()));
+  // Shapes that TensorFlow noted for single elements.
+  body.function()->mutable_arg_attr()->clear();
+}
+
+void check_pair(const Body& body, const Edit& edit, const GraphIndex::Place& map,
+                const GraphIndex::Place& above) {
+  if (above.body != &body || body.producer(above.node->input(0)) != map.node)
+    refuse(fmt::format("'{}' and '{}' do not read each other", edit.node, edit.to));
+  if (op_traits(map.node->op()).kind != Kind::kMap || !commutes_with_map(*above.node))
+    refuse(fmt::format("{} above {} cannot be swapped", above.node->op(), map.node->op()),
+           "only a 1:1 map goes above the take, skip, shard, shuffle, repeat, prefetch, cache or "
+           "batch over it");
+}
+
+}  // namespace
+
+void reorder(Rewriting& program, const Edit& edit) {
+  GraphIndex::Place map = node_of(program, edit.node);
+  GraphIndex::Place above = node_of(program, edit.to);
+  if (map.body->producer(map.node->input(0)) == above.node) std::swap(map, above);
+  Body& body = *map.body;
+  check_pair(body, edit, map, above);
+  if (body.is_shared(*map.node)) refuse(fmt::format("other nodes read '{}' too", map.node->name()));
+  const NodeDef* source = body.producer(map.node->input(0));
+  if (!source) refuse("what stands below the map is an argument of the function");
+  const ElementSpec element = known_spec(*source);
+  if (is_plain_batch(*above.node)) {
+    const ElementSpec batch = known_spec(*above.node);
+    const ElementSpec below = batch_of(element, batch);
+    work_on_batches(program, *map.node, *source);
+    set_spec(*map.node, batch);
+    set_spec(*above.node, below);
+  } else {
+    set_spec(*above.node, element);
+  }
+  body.set_input(*above.node, 0, map.node->input(0));
+  body.replace_reads(*above.node, body.output_of(*map.node));
+  body.set_input(*map.node, 0, body.output_of(*above.node));
+  body.move_after(*above.node, *map.node);
+}
+
+}  // namespace plumber

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/batch_form.h"
+
+#include "catch2_any.h"
+#include "program_text.h"
+
+namespace plumber {
+namespace {
+
+/// Of a function of one scalar, or of elements of these ranks.
+std::string why_not(const std::string& function, const std::vector<int>& ranks = {0}) {
+  const tensorflow::GraphDef graph = program_of("root = _Retval()\n" + function);
+  return why_no_batch_form(graph.library().function(0), ranks);
+}
+
+TEST_CASE("element-wise functions of scalars work on batches") {
+  CHECK(why_not("def f(x: float) -> y: float = sum:z:0\n"
+                "  two = 2\n"
+                "  product = Mul(x, two:output:0)\n"
+                "  sum = AddV2(product:z:0, x)\n")
+            .empty());
+  CHECK(why_not("def f(x: string) -> y: float = c:output:0\n"
+                "  d = 0\n"
+                "  c = DecodeCSV(x, d:output:0)\n")
+            .empty());
+}
+
+TEST_CASE("what does not compute row by row, or rounds otherwise in a vector, does not") {
+  CHECK(why_not("def f(x: float) -> y: float = e:y:0\n"
+                "  e = Exp(x)\n") == "Exp has no batch form that is known to be the same");
+  CHECK(why_not("def f(x: float) -> y: int64 = two:output:0\n"
+                "  two = 2\n") == "a result of it does not depend on the element");
+  CHECK(why_not("def f(x: float, v: float) -> y: float = s:z:0\n"
+                "  s = AddV2(x, v)\n",
+                {0, 1}) == "AddV2 combines tensors of other or unknown ranks");
+  // A captured argument: its rank is not known.
+  CHECK(why_not("def f(x: float, c: float) -> y: float = s:z:0\n"
+                "  s = AddV2(x, c)\n") == "AddV2 combines tensors of other or unknown ranks");
+  CHECK(why_not("def f(x: float) -> y: float = p:output:0\n"
+                "  p = PartitionedCall(x)\n") ==
+        "PartitionedCall has no batch form that is known to be the same");
+}
+
+TEST_CASE("a stack at an axis counted from the front moves by one") {
+  tensorflow::NodeDef node;
+  node.set_op("Pack");
+  (*node.mutable_attr())["axis"].set_i(0);
+  take_batch_form(node);
+  CHECK(node.attr().at("axis").i() == 1);
+  (*node.mutable_attr())["axis"].set_i(-1);
+  take_batch_form(node);
+  CHECK(node.attr().at("axis").i() == -1);
+}
+
+}  // namespace
+}  // namespace plumber
