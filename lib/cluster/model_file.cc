@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "cluster/json_member.h"
+#include "base/json_member.h"
 
 namespace plumber {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "cluster/json_member.h"
+#include "base/json_member.h"
 #include "cluster/runs.h"
 
 namespace plumber {

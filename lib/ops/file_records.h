@@ -32,8 +32,12 @@ class FileRecords {
   /// missing.
   std::optional<double> file_bytes(NodeId reader) const;
 
+  /// The first file of that list; empty where the program does not spell it out.
+  std::string first_file(NodeId reader) const;
+
  private:
   void note(NodeId n);
+  std::optional<NodeId> list_of(NodeId reader) const;
   std::optional<double> file_bytes_of_a_record(NodeId reader) const;
   std::optional<double> mean_file_bytes(const std::vector<std::string>& names) const;
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "catch2_any.h"
-#include "cluster/knee.h"
+#include "base/knee.h"
 #include "cluster/linear_fit.h"
 #include "measurements.h"
 
