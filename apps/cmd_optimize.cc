@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/quantity.h"
 #include "base/suggest.h"
-#include "base/file.h"
 #include "commands.h"
 #include "curve_option.h"
 #include "disk_option.h"

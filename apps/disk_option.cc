@@ -53,9 +53,10 @@ std::vector<Disk> disks_of(const std::vector<std::string>& texts) {
     const bool known = std::any_of(disks.begin(), disks.end(),
                                    [&](const Disk& disk) { return disk.prefix == prefix; });
     if (known) {
-      throw Error(ErrorKind::kUsage, "--disk",
-                  prefix.empty() ? "two disks without a prefix" : "two disks of '" + prefix + "'",
-                  "give each the start of its files' paths: --disk /ssd=fio.json --disk /nfs=80MB/s");
+      throw Error(
+          ErrorKind::kUsage, "--disk",
+          prefix.empty() ? "two disks without a prefix" : "two disks of '" + prefix + "'",
+          "give each the start of its files' paths: --disk /ssd=fio.json --disk /nfs=80MB/s");
     }
     disks.push_back({prefix, curve_of(equals > 0 ? text.substr(equals + 1) : text)});
   }

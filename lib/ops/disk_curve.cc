@@ -18,9 +18,8 @@ struct Line {
 };
 
 std::vector<DiskPoint> by_readers(std::vector<DiskPoint> points) {
-  std::stable_sort(points.begin(), points.end(), [](const DiskPoint& a, const DiskPoint& b) {
-    return a.readers < b.readers;
-  });
+  std::stable_sort(points.begin(), points.end(),
+                   [](const DiskPoint& a, const DiskPoint& b) { return a.readers < b.readers; });
   std::vector<DiskPoint> means;
   for (std::size_t i = 0, next = 0; i < points.size(); i = next) {
     double sum = 0;
@@ -148,7 +147,8 @@ int full_rate_readers(const DiskCurve& curve) {
     if (vertex.bytes_per_s >= enough) {
       if (curve.vertices.size() == 1) return 1;
       const double share = (enough - rate) / (vertex.bytes_per_s - rate);
-      return std::max(1, static_cast<int>(std::ceil(from + share * (vertex.readers - from) - 1e-9)));
+      return std::max(1,
+                      static_cast<int>(std::ceil(from + share * (vertex.readers - from) - 1e-9)));
     }
     from = vertex.readers, rate = vertex.bytes_per_s;
   }

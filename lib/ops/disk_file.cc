@@ -34,8 +34,8 @@ double option(const JsonMember& job, const JsonMember& root, const std::string& 
 }
 
 bool asynchronous(const JsonMember& job, const JsonMember& root) {
-  static const std::vector<std::string> kSynchronous{"sync",  "psync",    "vsync", "pvsync",
-                                                     "mmap",  "pvsync2",  "libpmem"};
+  static const std::vector<std::string> kSynchronous{"sync", "psync",   "vsync",  "pvsync",
+                                                     "mmap", "pvsync2", "libpmem"};
   for (const auto& [owner, options] :
        {std::pair(&job, "job options"), std::pair(&root, "global options")}) {
     if (!owner->has(options) || !owner->at(options).has("ioengine")) continue;
@@ -48,8 +48,7 @@ bool asynchronous(const JsonMember& job, const JsonMember& root) {
 double read_bytes_per_s(const JsonMember& job) {
   if (!job.has("read")) job.refuse("no job that reads", kHint);
   const JsonMember read = job.at("read");
-  if (read.has("bw_bytes"))
-    return read.at("bw_bytes").number_within(0, kFastest_bytes_per_s);
+  if (read.has("bw_bytes")) return read.at("bw_bytes").number_within(0, kFastest_bytes_per_s);
   return 1024 * read.at("bw").number_within(0, kFastest_bytes_per_s);  // KiB/s
 }
 

@@ -33,8 +33,8 @@ std::vector<DiskSource> disk_sources(const Pipeline& pipeline, const Costs& cost
     if (costs.nodes[n].disk_bytes <= 0) continue;
     // A file on no disk that was given has no limit; without a name it may lie on any.
     const std::string& file = costs.nodes[n].file;
-    const auto disk = file.empty() ? std::optional(disk_of(disks, "").value_or(0))
-                                   : disk_of(disks, file);
+    const auto disk =
+        file.empty() ? std::optional(disk_of(disks, "").value_or(0)) : disk_of(disks, file);
     if (disk) sources.push_back({n, *disk});
   }
   return sources;

@@ -78,8 +78,7 @@ bool add_inline_work(const Pipeline& pipeline, const MeasuredCpu& ran, Costs& co
     all_ops += ops[id];
   }
   if (!(all_ops > 0)) return false;
-  const double known_s =
-      evaluate(pipeline, as_run(costs, ran), setting, {ran.cores, std::nullopt}).cpu_s;
+  const double known_s = evaluate(pipeline, as_run(costs, ran), setting, {ran.cores}).cpu_s;
   const double missing_s = std::max(0.0, ran.cpu_s - known_s - costs.think_time_s);
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);

@@ -86,8 +86,7 @@ int enough_for_all(const Problem& problem, Setting setting, NodeId id, int wante
 PerNode<int> readers_for_disks(const Problem& problem) {
   PerNode<int> readers(problem.pipeline->size(), 1);
   const std::vector<Disk>& disks = problem.machine.disks;
-  for (const DiskSource& source :
-       disk_sources(*problem.pipeline, problem.costs, disks)) {
+  for (const DiskSource& source : disk_sources(*problem.pipeline, problem.costs, disks)) {
     const int wanted = full_rate_readers(disks[source.disk].curve);
     for (auto outer = problem.node(source.node).outer; outer; outer = problem.node(*outer).outer)
       readers[*outer] = std::max(readers[*outer], wanted);

@@ -31,12 +31,12 @@ namespace plumber {
 
 /// One way to run a node; s per root element.
 struct ModeOption {
-  bool boundary = false;   // its elements come from threads of its own
-  double thread_s = 0;     // on its consumer's thread
-  double below_s = 0;      // boundary: on the thread that pulls its inputs
-  double own_s = 0;        // boundary: service time over calls in flight
-  double inner_share = 0;  // parallel interleave: 1 / data sets read at a time; else 0
-  double inner_s = 0;      // parallel interleave: added to what those data sets cost
+  bool boundary = false;         // its elements come from threads of its own
+  double thread_s = 0;           // on its consumer's thread
+  double below_s = 0;            // boundary: on the thread that pulls its inputs
+  double own_s = 0;              // boundary: service time over calls in flight
+  double inner_share = 0;        // parallel interleave: 1 / data sets read at a time; else 0
+  double inner_s = 0;            // parallel interleave: added to what those data sets cost
   std::vector<double> disk_s{};  // parallel interleave: reading of what it holds, by disk
   double cpu_s = 0;
   double memory_bytes = 0;
@@ -54,7 +54,7 @@ struct NodeOptions {
   bool served = false;                // a filled cache stands there in the program
   double cache_read_s = 0;
   std::vector<double> disk_s;  // reading, by disk, whichever mode
-  double python_s = 0;  // holding the Python lock
+  double python_s = 0;         // holding the Python lock
 };
 
 struct ProgrammeInput {

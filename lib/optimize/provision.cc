@@ -63,8 +63,8 @@ class Staircase {
       const int least = fewest_cores(high);
       if (least > offer_.most_cores) continue;  // not even with more memory
       // Nothing in between is cheaper than its least memory with its fewest cores.
-      const bool dear = best_ && low + 1 < high &&
-                        at(least, low + 1).usd_per_hour() >= best_->usd_per_hour();
+      const bool dear =
+          best_ && low + 1 < high && at(least, low + 1).usd_per_hour() >= best_->usd_per_hour();
       if (fewest_cores(low) == least || high - low < 2 || dear) continue;
       const std::size_t middle = low + (high - low) / 2;
       stretches.emplace_back(low, middle);

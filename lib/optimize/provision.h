@@ -30,8 +30,8 @@ using ReachesTarget = std::function<bool(const Provision&)>;
 std::optional<Provision> cheapest_provision(const Offer& offer, const ResourcePrices& prices,
                                             const ReachesTarget& reaches);
 
-/// The offer within the limits: cores, memory, and disks worth trying for this rate; a disk that the
-/// limits name is there already.
+/// The offer within the limits: cores, memory, and disks worth trying for this rate; a disk that
+/// the limits name is there already.
 Offer offer_for(const Problem& problem, double rate_per_s);
 
 }  // namespace plumber

@@ -55,8 +55,7 @@ Limits limits_of(const Provision& provision, Limits limits) {
   limits.memory_from_trace = false;
   limits.cores = provision.cores;
   limits.memory_bytes = provision.memory_bytes;
-  if (provision.disk_bytes_per_s)
-    limits.disks = {{"", flat_disk(*provision.disk_bytes_per_s)}};
+  if (provision.disk_bytes_per_s) limits.disks = {{"", flat_disk(*provision.disk_bytes_per_s)}};
   return limits;
 }
 
@@ -91,7 +90,8 @@ TargetLimits limits_for_target(const Pipeline& pipeline, const Analysis& analysi
     machine.cores = cores;
     return make_problem(pipeline, analysis, options, machine);
   };
-  target.unchanged_cores = fewest_cores(most, [&](double n) { return stock_reaches(with(n), rate); });
+  target.unchanged_cores =
+      fewest_cores(most, [&](double n) { return stock_reaches(with(n), rate); });
   if (options.prices) {
     target.provision = cheapest(pipeline, analysis, options);
     target.reached = target.provision.has_value();
@@ -114,9 +114,9 @@ BestPlan plan_for_target(const Problem& problem, double rate_per_s) {
 
 std::string what_stops(const Problem& problem, const OptimizeResult& result) {
   const double target = *problem.options->target_rate_per_s;
-  const std::string text = fmt::format("the target of {} is out of reach; {} is the most{}",
-                                       format_rate(target), format_rate(result.predicted.after_per_s),
-                                       bound_text(problem, result.predicted.bound));
+  const std::string text = fmt::format(
+      "the target of {} is out of reach; {} is the most{}", format_rate(target),
+      format_rate(result.predicted.after_per_s), bound_text(problem, result.predicted.bound));
   OptimizeOptions plenty = *problem.options;
   plenty.limits = {kPlentyCores, kPlenty_bytes, {}};
   const Problem richer = problem_with(*problem.pipeline, *problem.analysis, plenty);

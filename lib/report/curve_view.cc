@@ -59,12 +59,10 @@ Report curve_view(const Pipeline& pipeline, const RateCurve& curve) {
   report.csv_section = "curve";
   report.sections.push_back({"", "", Prose{{knee_sentence(curve)}}});
   report.sections.push_back(json_field("schema_version", 1.0));
+  report.sections.push_back(json_field("of", curve.what == Swept::kCores ? "cores" : "memory"));
   report.sections.push_back(
-      json_field("of", curve.what == Swept::kCores ? "cores" : "memory"));
-  report.sections.push_back({"curve",
-                             curve.what == Swept::kCores ? "Rate against cores"
-                                                         : "Rate against memory",
-                             points_table(pipeline, curve)});
+      {"curve", curve.what == Swept::kCores ? "Rate against cores" : "Rate against memory",
+       points_table(pipeline, curve)});
   report.sections.push_back(knee_section(curve));
   return report;
 }

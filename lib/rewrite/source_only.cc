@@ -119,6 +119,10 @@ void set_readers(GraphDef& graph, const std::string& source, int readers, const 
     return;
   }
   set_scalar(*place.body, *place.node, cycle, readers);
+  // The list of files again and again: the end of an epoch has fewer readers.
+  NodeDef* list = place.body->producer(place.node->input(0));
+  if (list != nullptr)
+    insert_above(program, {place.body, list}, "RepeatDataset", {constant("", integer_tensor(-1))});
   Edit edit;
   edit.node = source;
   edit.value = static_cast<std::int64_t>(readers);
@@ -139,7 +143,8 @@ GraphDef source_program(const GraphDef& graph, int readers, const std::string& n
   NodeDef& root = return_node(result, name);
   NodeDef& source = only_source(result, root, name);
   root.mutable_attr()->erase("_plumber_element_spec");  // of the elements that it had
-  for (const std::string& input : std::vector<std::string>(root.input().begin(), root.input().end()))
+  for (const std::string& input :
+       std::vector<std::string>(root.input().begin(), root.input().end()))
     if (is_control(input)) replace_control(root, input.substr(1), nullptr);
   root.set_input(0, source.name());
   const std::string source_name = source.name();

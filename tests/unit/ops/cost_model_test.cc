@@ -41,9 +41,7 @@ struct Chain {
     return c;
   }
 
-  Evaluation on(double cores) const {
-    return evaluate(pipeline, costs, setting, {cores});
-  }
+  Evaluation on(double cores) const { return evaluate(pipeline, costs, setting, {cores}); }
 };
 
 }  // namespace

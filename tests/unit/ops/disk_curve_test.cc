@@ -80,8 +80,8 @@ TEST_CASE("rates of fio: groups add up, iodepth counts for asynchronous engines 
   CHECK(sync.vertices == std::vector<DiskPoint>{{1, 25e6}, {4, 100e6}});
   const DiskCurve deep = read_disk_file(fio(R"("ioengine": "libaio")", reported), "fio.json");
   CHECK(deep.vertices == std::vector<DiskPoint>{{1, 25e6}, {32, 100e6}});
-  const std::string each = fio_job(0, "", 25e6) + "," + fio_job(1, R"("numjobs": "2")", 24e6) + "," +
-                           fio_job(1, R"("numjobs": "2")", 26e6);
+  const std::string each = fio_job(0, "", 25e6) + "," + fio_job(1, R"("numjobs": "2")", 24e6) +
+                           "," + fio_job(1, R"("numjobs": "2")", 26e6);
   const DiskCurve jobs = read_disk_file("fio: a note\n" + fio("", each), "fio.json");
   CHECK(jobs.vertices == std::vector<DiskPoint>{{1, 25e6}, {2, 50e6}});
 }
@@ -94,7 +94,8 @@ TEST_CASE("a file that is neither is refused at its place") {
 }
 
 TEST_CASE("files lie on the disk with the longest prefix of whole folders") {
-  const std::vector<Disk> disks{{"", flat_disk(1)}, {"/ssd", flat_disk(2)}, {"/ssd/fast", flat_disk(3)}};
+  const std::vector<Disk> disks{
+      {"", flat_disk(1)}, {"/ssd", flat_disk(2)}, {"/ssd/fast", flat_disk(3)}};
   CHECK(disk_of(disks, "/ssd/train-0") == 1u);
   CHECK(disk_of(disks, "/ssd/fast/train-0") == 2u);
   CHECK(disk_of(disks, "/ssd2/train-0") == 0u);

@@ -96,7 +96,8 @@ TEST_CASE("random rates that never fall as anything grows: the same as every com
   for (int round = 0; round < 300; ++round) {
     Offer offer;
     offer.most_cores = 1 + static_cast<int>(draw(0, 24));
-    for (int i = 1; i <= 1 + static_cast<int>(draw(0, 30)); ++i) offer.memory_bytes.push_back(i * kGib);
+    for (int i = 1; i <= 1 + static_cast<int>(draw(0, 30)); ++i)
+      offer.memory_bytes.push_back(i * kGib);
     for (int i = 0; i <= static_cast<int>(draw(0, 4)); ++i)
       offer.disks.push_back(disk(draw(10e6, 900e6), draw(0, 2)));
     const ResourcePrices prices{draw(0, 0.1), draw(0, 0.1), {}, {}};
