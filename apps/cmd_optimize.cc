@@ -213,8 +213,9 @@ void check_curve_options(const Options& options, ModelKind model) {
 ExitCode run_curve(const Options& options, const Globals& globals, const OptimizeOptions& how,
                    const Sweep& sweep) {
   const Format format = format_of(options.output, kCurveFormats);
+  const AnalysisOptions analysis_how = analysis_options(options);
   const Pipeline pipeline = build_pipeline(load(options.trace));
-  const Analysis analysis = analyze(pipeline, analysis_options(options));
+  const Analysis analysis = analyze(pipeline, analysis_how);
   OptimizeOptions with = how;
   complete_limits(options, pipeline.machine, analysis.memory.held_bytes, with.limits);
   warn(globals, analysis.warnings);
@@ -231,11 +232,12 @@ ExitCode run_optimize(Options options, const Globals& globals) {
     return run_curve(options, globals, how, sweep_of(options.curve));
   }
   const Format format = format_of(options.output, kFormats);
+  const AnalysisOptions analysis_how = analysis_options(options);
   protect_files(files_of(options.trace),
                 {options.output.path, options.rewrite_path, options.lp_path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
-  const Analysis analysis = analyze(pipeline, analysis_options(options));
+  const Analysis analysis = analyze(pipeline, analysis_how);
   complete_limits(options, pipeline.machine, analysis.memory.held_bytes, how.limits);
   const OptimizeResult result = optimize(pipeline, analysis, how);
   const Report report = plan_view(pipeline, result);

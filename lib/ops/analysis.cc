@@ -124,8 +124,11 @@ void add_disk_bytes(const Pipeline& p, Analysis& a) {
     a.costs.nodes[n].file = files.first_file(n);
     if (node.disk_bytes > 0) continue;
     const auto bytes = files.file_bytes(n);
-    if (!bytes || node.elements_per_epoch.elements <= 0) continue;
-    node.disk_bytes = *bytes / node.elements_per_epoch.elements * node.visit_ratio;
+    if (bytes && node.elements_per_epoch.elements > 0) {
+      node.disk_bytes = *bytes / node.elements_per_epoch.elements * node.visit_ratio;
+    } else {  // an endless list of files
+      node.disk_bytes = files.file_bytes_of_a_record(n).value_or(0) * node.visit_ratio;
+    }
     a.costs.nodes[n].disk_bytes = node.disk_bytes;
   }
 }

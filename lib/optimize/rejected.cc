@@ -56,7 +56,9 @@ void reject_longer_cycles(const Problem& problem, const BestPlan& plan,
   const std::vector<Disk>& disks = problem.machine.disks;
   const PerNode<bool> active = active_nodes(*problem.pipeline, plan.settled.setting);
   for (const DiskSource& source : disk_sources(*problem.pipeline, problem.costs, disks)) {
-    const auto outer = problem.node(source.node).outer;
+    auto outer = problem.node(source.node).outer;
+    while (outer && problem.node(*outer).kind != Kind::kInterleave)
+      outer = problem.node(*outer).outer;
     if (!outer || !active[source.node]) continue;
     const std::int64_t cycle = problem.node(*outer).cycle_length.value_or(0);
     const DiskCurve& curve = disks[source.disk].curve;
