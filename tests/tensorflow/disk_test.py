@@ -108,9 +108,10 @@ class SlowDisk(FolderTest):
             kind = plan["predicted"]["bound"]["kind"]
             print(f"{megabytes} MB/s: predicted {predicted:.1f}/s ({kind}), measured "
                   f"{measured:.1f}/s", file=sys.stderr)
-            self.assertEqual(kind == "disk", megabytes < 300)
-            if kind == "disk":
-                self.assertLess(abs(predicted / measured - 1), 0.15)
+            self.assertEqual(kind, "disk")
+            self.assertLess(abs(predicted / measured - 1), 0.15)
+        plan = self.optimize(trace, "--disk", "5GB/s")
+        self.assertNotEqual(plan["predicted"]["bound"]["kind"], "disk")
 
     def test_the_measured_curve_and_the_readers_for_it(self):
         disk(20e6, 0.05)  # 256 KiB a read: 5.2 MB/s a reader
