@@ -18,7 +18,7 @@ double rate_with(const SmallPipeline& p, OptimizeOptions options, const Provisio
   options.limits.memory_bytes = bought.memory_bytes;
   if (bought.disk_bytes_per_s) options.limits.disks = {{"", flat_disk(*bought.disk_bytes_per_s)}};
   const Problem problem = make_problem(p.pipeline, p.analysis, options, machine_of(options.limits));
-  const BestPlan plan = best_plan(problem);
+  const BestPlan plan = plan_for_target(problem, options.target_rate_per_s.value_or(0));
   return plan.fits ? 1 / evaluate(problem, plan.settled).period_s : 0;
 }
 
