@@ -4,12 +4,16 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/quantity.h"
 #include "base/suggest.h"
 #include "commands.h"
+#include "curve_option.h"
+#include "disk_option.h"
 #include "optimize/optimize.h"
 #include "option_values.h"
 #include "output.h"
+#include "report/curve_view.h"
 #include "report/plan_view.h"
 #include "trace_input.h"
 
@@ -17,6 +21,7 @@ namespace plumber {
 namespace {
 
 const std::vector<std::string> kFormats{"text", "json"};
+const std::vector<std::string> kCurveFormats{"text", "json", "csv"};
 
 constexpr int kMostCores = 100'000;
 
@@ -24,6 +29,8 @@ constexpr const char* kExamples = R"(Examples:
   plumber optimize trace.pb --cores 8 --mem 16G
   plumber optimize trace.pb --cores 8 --mem 16G -o plan.json --rewrite tuned.pb
   plumber optimize trace.pb --cores 8 --target-rate 500
+  plumber optimize trace.pb --cores 96 --step-time 20ms --prices prices.json
+  plumber optimize trace.pb --disk fio.json --curve cores=1..96
   plumber optimize trace.pb --cores 8 --model paper --lp program.lp
 
 tuned.pb is a GraphDef: in TensorFlow, ds = plumber_tf.load("tuned.pb").)";
@@ -31,7 +38,9 @@ tuned.pb is a GraphDef: in TensorFlow, ds = plumber_tf.load("tuned.pb").)";
 struct Options {
   TraceInput trace;
   OutputOptions output;
-  std::string cores, memory, disk, target_rate, epochs, think_time, allow, without;
+  std::vector<std::string> disks;
+  std::string cores, memory, target_rate, step_time, prices_path, curve, epochs, think_time, allow,
+      without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
   bool no_cache = false, no_moves = false, strict_order = false, keep_autotune = false;
@@ -99,6 +108,18 @@ std::set<EditKind> edits_of(const std::string& list) {
   return edits;
 }
 
+// A training step takes one root element.
+double rate_of_steps(const Options& options) {
+  if (!options.target_rate.empty()) {
+    throw Error(ErrorKind::kUsage, "--step-time", "--target-rate says the same in another way",
+                "give one of them");
+  }
+  const double step_s = parse_duration_s(options.step_time, "--step-time");
+  if (step_s > 0) return 1 / step_s;
+  throw Error(ErrorKind::kUsage, "--step-time", "'" + options.step_time + "' is not above 0",
+              "write --step-time 20ms");
+}
+
 // All that can be said without the trace, so that a wrong word is refused before a long read.
 OptimizeOptions options_of(const Options& options) {
   OptimizeOptions how;
@@ -110,15 +131,18 @@ OptimizeOptions options_of(const Options& options) {
   if (!options.memory.empty()) {
     how.limits.memory_bytes = memory_of(options.memory);
   }
-  if (!options.disk.empty()) {
-    how.limits.disk_bytes_per_s = parse_bytes_per_s(options.disk, "--disk");
-    if (*how.limits.disk_bytes_per_s <= 0)
-      throw Error(ErrorKind::kUsage, "--disk", "'" + options.disk + "' is not above 0",
-                  "leave it out for a disk without limit");
-  }
+  how.limits.disks = disks_of(options.disks);
   if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
   if (!options.target_rate.empty()) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
+  }
+  if (!options.step_time.empty()) how.target_rate_per_s = rate_of_steps(options);
+  if (!options.prices_path.empty()) {
+    if (!how.target_rate_per_s) {
+      throw Error(ErrorKind::kUsage, "--prices", "prices are for a target",
+                  "give --target-rate or --step-time too");
+    }
+    how.prices = read_resource_prices(read_file(options.prices_path), options.prices_path);
   }
   how.allow_cache = !options.no_cache;
   how.allow_moves = !options.no_moves;
@@ -130,6 +154,13 @@ OptimizeOptions options_of(const Options& options) {
                 "give one of them");
   }
   how.left_out = edits_of(options.without);
+  return how;
+}
+
+AnalysisOptions analysis_options(const Options& options) {
+  AnalysisOptions how;
+  if (!options.think_time.empty())
+    how.think_time_s = parse_duration_s(options.think_time, "--think-time");
   return how;
 }
 
@@ -170,19 +201,44 @@ void write_results(const Options& options, const Trace& trace, const OptimizeRes
   write_documents(documents);
 }
 
+void check_curve_options(const Options& options, ModelKind model) {
+  const bool plans = !options.rewrite_path.empty() || !options.lp_path.empty();
+  const bool target = !options.target_rate.empty() || !options.step_time.empty();
+  if (plans || target || model == ModelKind::kPaper) {
+    throw Error(ErrorKind::kUsage, "--curve",
+                "a curve is many plans: it has no program, target or other model",
+                "leave out --rewrite, --lp, --target-rate, --step-time and --model");
+  }
+}
+
+ExitCode run_curve(const Options& options, const Globals& globals, const OptimizeOptions& how,
+                   const Sweep& sweep) {
+  const Format format = format_of(options.output, kCurveFormats);
+  const AnalysisOptions analysis_how = analysis_options(options);
+  const Pipeline pipeline = build_pipeline(load(options.trace));
+  const Analysis analysis = analyze(pipeline, analysis_how);
+  OptimizeOptions with = how;
+  complete_limits(options, pipeline.machine, analysis.memory.held_bytes, with.limits);
+  warn(globals, analysis.warnings);
+  write_report(curve_view(pipeline, rate_curve(pipeline, analysis, with, sweep)), format,
+               options.output, globals);
+  return ExitCode::kDone;
+}
+
 ExitCode run_optimize(Options options, const Globals& globals) {
-  const Format format = format_of(options.output, kFormats);
   OptimizeOptions how = options_of(options);
   how.model = take_model(options, options.trace);
-  AnalysisOptions analysis_options;
-  if (!options.think_time.empty()) {
-    analysis_options.think_time_s = parse_duration_s(options.think_time, "--think-time");
+  if (!options.curve.empty()) {
+    check_curve_options(options, how.model);
+    return run_curve(options, globals, how, sweep_of(options.curve));
   }
+  const Format format = format_of(options.output, kFormats);
+  const AnalysisOptions analysis_how = analysis_options(options);
   protect_files(files_of(options.trace),
                 {options.output.path, options.rewrite_path, options.lp_path});
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
-  const Analysis analysis = analyze(pipeline, analysis_options);
+  const Analysis analysis = analyze(pipeline, analysis_how);
   complete_limits(options, pipeline.machine, analysis.memory.held_bytes, how.limits);
   const OptimizeResult result = optimize(pipeline, analysis, how);
   const Report report = plan_view(pipeline, result);
@@ -207,13 +263,20 @@ void add_limits(CLI::App& command, Options& options) {
             {"SIZE",
              "Memory for buffers and caches: 16G is 2^34 bytes, 16GB 16*10^9 (default: what was "
              "free on the traced machine)"});
-  add_value(command, "--disk", options.disk,
-            {"RATE", "What the disk reads a second, such as 200MB/s"});
+  add_disks(command, options.disks);
   add_value(
       command, "--target-rate", options.target_rate,
       {"RATE",
        "Reach this many root elements a second with the fewest cores, memory and disk; exit 1 "
        "if it cannot be reached"});
+  add_value(command, "--step-time", options.step_time,
+            {"TIME", "The same by the time of a training step, such as 20ms: a rate of 1 / TIME"});
+  add_value(command, "--prices", options.prices_path,
+            {"FILE", "With a target: the cheapest cores, memory and disk by the prices in FILE"});
+  add_value(command, "--curve", options.curve,
+            {"WHAT=RANGE",
+             "Print the rate against cores=1..96 or memory=1G..64G with its knee (text, json, csv) "
+             "instead of a plan"});
   add_value(command, "--epochs", options.epochs,
             {"N", "Epochs that the job runs: a cache must pay within them (default: many)"});
   add_value(command, "--think-time", options.think_time,
@@ -260,7 +323,7 @@ void add_optimize(CLI::App& app, const Globals& globals, Run& run) {
   add_graph(command, options->trace);
   add_limits(command, *options);
   add_choices(command, *options);
-  add_output(command, options->output, kFormats);
+  add_output(command, options->output, kCurveFormats);
   command.footer(kExamples);
   command.callback([options, &globals, &run] {
     run = [options, &globals] { return run_optimize(*options, globals); };

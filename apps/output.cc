@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "option_values.h"
+#include "rewrite/source_only.h"
 #include "rewrite/write.h"
 
 namespace plumber {
@@ -114,6 +115,12 @@ std::string program_document(const Trace& trace, const Plan& plan, const std::st
   return rewritten_program(*trace.graph, plan,
                            is_text ? ProgramFormat::kText : ProgramFormat::kBinary,
                            {trace.name, plan_name});
+}
+
+std::string source_document(const Trace& trace, int readers, const std::string& path) {
+  const bool is_text = path.ends_with(".pbtxt");
+  return source_only_program(*trace.graph, readers,
+                             is_text ? ProgramFormat::kText : ProgramFormat::kBinary, trace.name);
 }
 
 void write_document(const std::string& path, const std::string& document) {

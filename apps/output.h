@@ -34,6 +34,9 @@ TextStyle style_of(const Globals& globals, const std::string& path);
 std::string program_document(const Trace& trace, const Plan& plan, const std::string& path,
                              const std::string& plan_name = "plan");
 
+/// The reading part of the traced program alone, with so many readers (0: as it is).
+std::string source_document(const Trace& trace, int readers, const std::string& path);
+
 /// Writes the whole document to the file, or to standard output.
 void write_document(const std::string& path, const std::string& document);
 

@@ -5,6 +5,9 @@
 set(base_sources
     base/error.cc
     base/file.cc
+    base/json_member.cc
+    base/json_text.cc
+    base/knee.cc
     base/number_format.cc
     base/printable.cc
     base/quantity.cc
@@ -40,6 +43,9 @@ set(ops_sources
     ops/cost_model.cc
     ops/counter_window.cc
     ops/demands.cc
+    ops/disk_curve.cc
+    ops/disk_file.cc
+    ops/disk_load.cc
     ops/epoch_counts.cc
     ops/file_records.cc
     ops/findings.cc
@@ -89,11 +95,15 @@ set(optimize_sources
     optimize/programme_builder.cc
     optimize/programme_input.cc
     optimize/programme_nodes.cc
+    optimize/provision.cc
     optimize/python_line.cc
+    optimize/rate_curve.cc
     optimize/rejected.cc
+    optimize/resource_prices.cc
     optimize/search.cc
     optimize/settle.cc
-    optimize/shrink.cc)
+    optimize/shrink.cc
+    optimize/target.cc)
 set(rewrite_sources
     rewrite/apply_plan.cc
     rewrite/body.cc
@@ -110,6 +120,7 @@ set(rewrite_sources
     rewrite/node_parts.cc
     rewrite/options_fields.cc
     rewrite/rewriting.cc
+    rewrite/source_only.cc
     rewrite/write.cc)
 set(cluster_sources
     cluster/curves.cc
@@ -118,9 +129,7 @@ set(cluster_sources
     cluster/iteration_fit.cc
     cluster/iteration_law.cc
     cluster/job.cc
-    cluster/json_member.cc
-    cluster/json_text.cc
-    cluster/knee.cc
+    cluster/json_row.cc
     cluster/law_errors.cc
     cluster/linear_fit.cc
     cluster/linear_laws.cc
@@ -151,6 +160,7 @@ set(report_sources
     report/cluster_view_noise.cc
     report/cluster_view_plan.cc
     report/compare.cc
+    report/curve_view.cc
     report/diff_view.cc
     report/node_table.cc
     report/plan_view.cc

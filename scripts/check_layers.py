@@ -21,7 +21,7 @@ FENCES = [
     (r".*\.pb\.h|google/protobuf/.*",
      r"(lib|tests/unit)/(trace|pipeline|rewrite)/.*|tests/(property|support)/.*"),
     (r"nlohmann/.*",
-     r"lib/(report|cluster)/.*|lib/pipeline/plan_file\.cc|tests/.*"),
+     r"lib/(report|cluster)/.*|lib/base/json_\w+\.(h|cc)|lib/pipeline/plan_file\.cc|tests/.*"),
     (r"CLI/.*|spdlog/.*", r"apps/.*"),
     (r"catch2/.*", r"tests/support/catch2_any\.h"),
 ]

@@ -2466,6 +2466,117 @@ def _command_load(options):
     print(f"{options.program}: loads, elements {dataset.element_spec}")
 
 
+# --- disk: what the program's own source reads a second with more and more readers
+
+DISK_READERS = (1, 2, 4, 8, 16, 32)
+_DISK_STABLE = 0.01  # of the rate, between two looks
+_DISK_LOOK_S, _DISK_LEAST_S = 0.5, 2.0
+
+
+def measure_disk(trace, plumber, readers=DISK_READERS, seconds=15.0, progress=None):
+    """[{"readers", "bytes_per_s"}]: the traced program's source alone, with so many readers."""
+    points = []
+    files = [name for name in source_files(read_trace(trace).graph) if os.path.isfile(name)]
+    with tempfile.TemporaryDirectory(prefix="plumber-disk-") as folder:
+        for number in readers:
+            source = os.path.join(folder, f"{number}.pb")
+            try:
+                subprocess.run([plumber, "rewrite", trace, "--source-only", "--parallelism",
+                                str(number), "-o", source], check=True, capture_output=True,
+                               text=True)
+            except OSError as error:
+                raise Error(f"{plumber}: {error.strerror}", "give --plumber FILE") from error
+            except subprocess.CalledProcessError as error:
+                if points:  # the source takes no more readers
+                    break
+                raise Error(f"{trace}: {error.stderr.strip()}") from error
+            points.append({"readers": number,
+                           "bytes_per_s": _read_bytes_per_s(source, files, seconds)})
+            if progress is not None:
+                progress(points[-1])
+    return points
+
+
+def _read_bytes_per_s(source, files, seconds):
+    """Cumulative rate once it is stable to 1 %; the files leave the page cache again and again."""
+    graph, _ = _read_graph(source)
+    try:
+        spec = _flat_spec(graph, source)
+    except Error:  # a bare reader: TensorFlow gives its elements no attributes
+        spec = tf.TensorSpec([], tf.string)
+    dataset = load(source, spec)
+    strings = isinstance(spec, tf.TensorSpec) and spec.dtype == tf.string and spec.shape.rank == 0
+    iterator = iter((dataset.batch(16) if strings else dataset).repeat())
+    began = payload = start_bytes = 0
+    rate, look = 0.0, _DISK_LOOK_S
+    first = time.monotonic()
+    _forget(files)
+    while True:
+        element = next(iterator)
+        now = time.monotonic()
+        if not began:
+            if now - first < _DISK_LOOK_S:
+                continue  # buffers fill
+            began, start_bytes = now, _bytes_read()
+            continue
+        if strings:
+            payload += int(tf.reduce_sum(tf.strings.length(element)))
+        if now - began < look:
+            continue
+        # Where the kernel does not see the bytes (a remote file system) the records tell.
+        before, rate = rate, max(_bytes_read() - start_bytes, payload) / (now - began)
+        stable = abs(rate - before) <= _DISK_STABLE * rate and now - began >= _DISK_LEAST_S
+        if stable or now - began >= seconds:
+            return rate
+        look += _DISK_LOOK_S
+        _forget(files)
+
+
+def _bytes_read():
+    """Bytes that this process took from files so far, cached or not; 0 where that is unknown."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/io", encoding="ascii") as file:
+        return int(file.readline().split()[1])
+    return 0
+
+
+def _forget(files):
+    """Asks the kernel to drop the files from its page cache: the disk is measured, not memory."""
+    for name in files:
+        with contextlib.suppress(OSError):
+            file = os.open(name, os.O_RDONLY)
+            try:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(file)
+
+
+def _command_disk(options):
+    def show(point):
+        print(f"{point['readers']:3d} readers  {point['bytes_per_s'] / 1e6:8.1f} MB/s",
+              file=sys.stderr)
+    readers = [number for number in DISK_READERS if number <= options.most]
+    points = measure_disk(options.trace, options.plumber, readers, options.seconds, show)
+    text = json.dumps({"schema_version": 1, "points": points}, indent=2) + "\n"
+    if options.output:
+        _write(options.output, text.encode())
+    else:
+        print(text, end="")
+
+
+def _add_disk_command(commands):
+    command = commands.add_parser("disk", help="measure what a trace's source reads a second")
+    command.add_argument("trace", metavar="trace.pb")
+    command.add_argument("-o", "--output", metavar="FILE",
+                         help="a curve for plumber optimize --disk FILE (default: standard output)")
+    command.add_argument("--most", type=int, default=DISK_READERS[-1], metavar="N",
+                         help="most readers (default: 32)")
+    command.add_argument("--seconds", type=_positive, default=15.0, metavar="S",
+                         help="a run at most; it ends when the rate is stable to 1 %%")
+    command.add_argument("--plumber", default=os.environ.get("PLUMBER", "plumber"), metavar="FILE",
+                         help="the plumber program (default: $PLUMBER, else plumber)")
+    command.set_defaults(run=_command_disk)
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="plumber_tf.py", description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -2511,6 +2622,7 @@ def _parser():
     _add_limit(command)
     command.set_defaults(run=_command_verify)
     _add_tune(commands)
+    _add_disk_command(commands)
     command = commands.add_parser("serve")  # the child of Program; not for people
     command.set_defaults(run=_command_serve)
     return parser

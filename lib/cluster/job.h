@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/json_member.h"
+#include "base/json_member.h"
 
 namespace plumber {
 

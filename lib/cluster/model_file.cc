@@ -2,8 +2,8 @@
 #include "cluster/model_file.h"
 
 #include "base/error.h"
+#include "base/json_member.h"
 #include "base/suggest.h"
-#include "cluster/json_member.h"
 
 namespace plumber {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "cluster/knee.h"
+#include "base/knee.h"
 
 namespace plumber {
 namespace {

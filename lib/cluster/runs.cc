@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cluster/json_row.h"
 
 namespace plumber {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/json_member.h"
+#include "base/json_member.h"
 #include "cluster/table_file.h"
 
 namespace plumber {

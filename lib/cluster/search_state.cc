@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/json_member.h"
 #include "base/suggest.h"
-#include "cluster/json_member.h"
 #include "cluster/runs.h"
 
 namespace plumber {

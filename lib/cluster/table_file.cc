@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/suggest.h"
-#include "cluster/json_text.h"
 
 namespace plumber {
 namespace {

@@ -54,7 +54,7 @@ void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis&
                                      : Verdict::kInputBound;
 }
 
-Machine traced_machine(const Pipeline& p) { return {p.machine.cores, std::nullopt}; }
+Machine traced_machine(const Pipeline& p) { return {p.machine.cores}; }
 
 // The probe starts anew: with a cache it ran in another epoch than the trace.
 void correct(const Pipeline& p, const CounterWindow& w, Analysis& a) {
@@ -120,10 +120,15 @@ void add_disk_bytes(const Pipeline& p, Analysis& a) {
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto n = static_cast<NodeId>(i);
     NodeAnalysis& node = a.nodes[n];
-    if (p[n].kind != Kind::kFileSource || node.disk_bytes > 0) continue;
+    if (p[n].kind != Kind::kFileSource) continue;
+    a.costs.nodes[n].file = files.first_file(n);
+    if (node.disk_bytes > 0) continue;
     const auto bytes = files.file_bytes(n);
-    if (!bytes || node.elements_per_epoch.elements <= 0) continue;
-    node.disk_bytes = *bytes / node.elements_per_epoch.elements * node.visit_ratio;
+    if (bytes && node.elements_per_epoch.elements > 0) {
+      node.disk_bytes = *bytes / node.elements_per_epoch.elements * node.visit_ratio;
+    } else {  // an endless list of files
+      node.disk_bytes = files.file_bytes_of_a_record(n).value_or(0) * node.visit_ratio;
+    }
     a.costs.nodes[n].disk_bytes = node.disk_bytes;
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
 
@@ -292,16 +293,10 @@ class Evaluator {
   }
 
   void add_disk_bound() {
-    if (!machine_.disk_bytes_per_s || *machine_.disk_bytes_per_s <= 0) return;
-    std::map<NodeId, double> shares;
-    double bytes = 0;
-    for (std::size_t i = 0; i < p_.size(); ++i) {
-      const double read = active_[id(i)] ? costs_.nodes[id(i)].disk_bytes : 0;
-      if (read > 0) shares[id(i)] = read, bytes += read;
+    for (DiskLoad& load : disk_loads(p_, costs_, setting_, machine_, result_.segment)) {
+      add_bound(BoundKind::kDisk, std::move(load.shares), load.period_s);
+      note_period(load.period_s, 0, 0);
     }
-    const double period_s = bytes / *machine_.disk_bytes_per_s;
-    add_bound(BoundKind::kDisk, std::move(shares), period_s);
-    note_period(period_s, 0, 0);
   }
 
   void add_python_bound() {

@@ -9,7 +9,8 @@
 //   parallel interleave: inner segment / min(p, cycle_length, files)
 //   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists;
 //                     with the idle cores of pauses.h a bound of the calls that are too few
-//   disk, Python lock, consumer's think time Z in the root segment
+//   disk: bytes of file sources / r_d(readers) (disk_load.h)
+//   Python lock, consumer's think time Z in the root segment
 // The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C
 // with the work an element on the slower side; constants come from the calibration, else built-in
 // ones.
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/disk_curve.h"
 #include "pipeline/pipeline.h"
 
 namespace plumber {
@@ -58,8 +60,9 @@ struct NodeCost {
   double calls = 0;       // n_i: function calls
   double elements = 0;    // e_i = V_i
   double disk_bytes = 0;  // file bytes read
-  double iterators = 0;   // inner iterators opened (flat_map, interleave)
-  bool python = false;    // holds the Python lock
+  std::string file{};     // one of them; empty: unknown
+  double iterators = 0;       // inner iterators opened (flat_map, interleave)
+  bool python = false;        // holds the Python lock
   double bookkeeping_s = 0;   // of work_s and cpu_s, what a program without AUTOTUNE saves
   bool work_clamped = false;  // node time is mostly hand-off: too small to measure
 };
@@ -85,7 +88,7 @@ using Setting = PerNode<NodeSetting>;
 
 struct Machine {
   double cores = 1;
-  std::optional<double> disk_bytes_per_s;
+  std::vector<Disk> disks{};  // none: reading is never the limit
 };
 
 enum class BoundKind { kThread, kParallel, kCpu, kDisk, kPythonLock, kConsumer };

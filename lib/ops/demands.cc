@@ -113,9 +113,10 @@ class DemandsOf {
 
   // Wall time of CPU nodes can exceed the CPU that the process used when threads queue for a core.
   void find_kappa() {
-    double cpu_nodes_s = 0;
+    double cpu_nodes_s = 0, sources_s = 0;
     for_each([&](NodeId n) {
       out_.node_time_s += node_time_s(n);
+      if (p_[n].kind == Kind::kFileSource) sources_s += node_time_s(n);
       if (p_[n].kind != Kind::kFileSource && !waits(n)) cpu_nodes_s += node_time_s(n);
     });
     const bool training = p_.recorder && p_.recorder->mode == "training";
@@ -124,6 +125,15 @@ class DemandsOf {
                          : training                        ? 0
                                                            : window_.process_cpu_s;
     if (!opstats_ && cpu_s > 0 && cpu_nodes_s > 0) out_.kappa = std::min(1.0, cpu_s / cpu_nodes_s);
+    if (!opstats_ && cpu_s > cpu_nodes_s) note_waiting_sources(cpu_s - cpu_nodes_s, sources_s);
+  }
+
+  // Readers that wait for a disk: what the process did not spend elsewhere is all that they can
+  // have used of the cores.
+  void note_waiting_sources(double left_cpu_s, double sources_s) {
+    constexpr double kWaits = 0.5, kLeast = 0.02;
+    if (left_cpu_s < kWaits * sources_s)
+      source_cpu_share_ = std::max(kLeast, left_cpu_s / sources_s);
   }
 
   // Their node time is waiting for another thread's element.
@@ -214,6 +224,7 @@ class DemandsOf {
     c.elements = a.visit_ratio;
     c.work_s = work_s(n, c);
     c.cpu_s = opstats_ ? a.demand_s : c.work_s;
+    if (p_[n].kind == Kind::kFileSource) c.cpu_s *= source_cpu_share_;
     if (!opstats_ && p_[n].aligned)
       c.bookkeeping_s = out_.kappa * a.visit_ratio * bookkeeping_s(p_[n]);
     c.disk_bytes = a.disk_bytes;
@@ -240,6 +251,7 @@ class DemandsOf {
   Demands out_;
   bool opstats_ = false;
   bool many_ = false;
+  double source_cpu_share_ = 1;  // CPU of what sources take; the rest is waiting
 };
 
 }  // namespace

@@ -53,14 +53,24 @@ std::optional<double> FileRecords::records_per_file(NodeId n, NodeId list) const
   return *per_file / *per_record;
 }
 
-std::optional<double> FileRecords::file_bytes(NodeId reader) const {
-  if (p_.file_bytes_are_completed_only) return std::nullopt;
+// The node that spells out the files of a reader.
+std::optional<NodeId> FileRecords::list_of(NodeId reader) const {
   NodeId n = reader;
   while (names_[n] == kNone && p_[n].outer) {
     n = *p_[n].outer;
     if (!p_[n].inputs.empty() && names_[p_[n].inputs.front()] != kNone) n = p_[n].inputs.front();
   }
-  const auto names = found(names_[n]);
+  return found(names_[n]);
+}
+
+std::string FileRecords::first_file(NodeId reader) const {
+  const auto names = list_of(reader);
+  return names ? p_[*names].file_names.front() : "";
+}
+
+std::optional<double> FileRecords::file_bytes(NodeId reader) const {
+  if (p_.file_bytes_are_completed_only) return std::nullopt;
+  const auto names = list_of(reader);
   if (!names) return std::nullopt;
   const auto mean = mean_file_bytes(p_[*names].file_names);
   if (!mean) return std::nullopt;

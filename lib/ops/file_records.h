@@ -32,9 +32,15 @@ class FileRecords {
   /// missing.
   std::optional<double> file_bytes(NodeId reader) const;
 
+  /// Bytes that a record takes in a file of the reader; nullopt where that is not known.
+  std::optional<double> file_bytes_of_a_record(NodeId reader) const;
+
+  /// The first file of that list; empty where the program does not spell it out.
+  std::string first_file(NodeId reader) const;
+
  private:
   void note(NodeId n);
-  std::optional<double> file_bytes_of_a_record(NodeId reader) const;
+  std::optional<NodeId> list_of(NodeId reader) const;
   std::optional<double> mean_file_bytes(const std::vector<std::string>& names) const;
 
   const Pipeline& p_;

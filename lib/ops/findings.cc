@@ -55,7 +55,7 @@ PerNode<Cardinality> epochs(const Analysis& a) {
 }  // namespace
 
 Inspection inspect(const Pipeline& pipeline, const Analysis& analysis) {
-  const Machine machine{analysis.cores, std::nullopt};
+  const Machine machine{analysis.cores};
   Evaluation now;
   if (!pipeline.dumps.empty()) now = evaluate(pipeline, analysis.costs, analysis.setting, machine);
   return {pipeline,

@@ -52,7 +52,7 @@ void correct_by_probe(const Pipeline& pipeline, const MeasuredCpu& probe, Costs&
   const Costs ran = as_run(costs, probe);
   for (const NodeCost& cost : ran.nodes) work_s += cost.cpu_s;
   if (!(work_s > 0)) return;
-  const double all_s = evaluate(pipeline, ran, setting, {probe.cores, std::nullopt}).cpu_s;
+  const double all_s = evaluate(pipeline, ran, setting, {probe.cores}).cpu_s;
   const double hand_offs_s = std::max(0.0, all_s - work_s);
   const double measured_s = probe.cpu_s - hand_offs_s - costs.think_time_s;
   const double factor = std::clamp(measured_s / work_s, kLeast, kMost);
@@ -78,8 +78,7 @@ bool add_inline_work(const Pipeline& pipeline, const MeasuredCpu& ran, Costs& co
     all_ops += ops[id];
   }
   if (!(all_ops > 0)) return false;
-  const double known_s =
-      evaluate(pipeline, as_run(costs, ran), setting, {ran.cores, std::nullopt}).cpu_s;
+  const double known_s = evaluate(pipeline, as_run(costs, ran), setting, {ran.cores}).cpu_s;
   const double missing_s = std::max(0.0, ran.cpu_s - known_s - costs.think_time_s);
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);

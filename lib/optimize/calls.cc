@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
 
@@ -81,6 +82,18 @@ int enough_for_all(const Problem& problem, Setting setting, NodeId id, int wante
   return wanted;
 }
 
+/// Readers that the disks want of each interleave: a reader that waits for a disk needs no core.
+PerNode<int> readers_for_disks(const Problem& problem) {
+  PerNode<int> readers(problem.pipeline->size(), 1);
+  const std::vector<Disk>& disks = problem.machine.disks;
+  for (const DiskSource& source : disk_sources(*problem.pipeline, problem.costs, disks)) {
+    const int wanted = full_rate_readers(disks[source.disk].curve);
+    for (auto outer = problem.node(source.node).outer; outer; outer = problem.node(*outer).outer)
+      readers[*outer] = std::max(readers[*outer], wanted);
+  }
+  return readers;
+}
+
 int open_files(const Node& node, int calls) {
   const auto& cycle = node.cycle_length;
   return cycle && *cycle > 0 ? static_cast<int>(std::min<std::int64_t>(calls, *cycle)) : calls;
@@ -92,11 +105,12 @@ PerNode<int> most_calls(const Problem& problem) {
   const double cores = cores_of(problem);
   const PerNode<double> cpu_s = cpu_from_here_up(problem);
   const PerNode<Pause> pauses = pauses_above(*problem.pipeline, problem.costs, problem.stock);
+  const PerNode<int> readers = readers_for_disks(problem);
   PerNode<int> most(problem.pipeline->size(), 1);
   for (std::size_t i = 0; i < most.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     if (!problem.node(id).inner.empty()) {
-      most[id] = open_files(problem.node(id), static_cast<int>(cores));
+      most[id] = open_files(problem.node(id), std::max(static_cast<int>(cores), readers[id]));
     } else if (cores >= 2) {
       const double needed =
           cpu_s[id] > 0 ? kHedge * service_s(problem, id, false) * cores / cpu_s[id] : cores;

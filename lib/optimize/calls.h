@@ -10,7 +10,8 @@
 //                               elements are small
 //   below a batch:              as many more as the other cores finish while its thread copies
 //                               (ops/pauses.h), at most one batch
-//   interleave:                 at most its open files: TensorFlow refuses more
+//   interleave:                 at most its open files: TensorFlow refuses more; more than cores
+//                               only where a disk gives more to more readers
 #pragma once
 
 #include "optimize/problem.h"

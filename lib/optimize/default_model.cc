@@ -15,17 +15,12 @@
 #include "optimize/plan_builder.h"
 #include "optimize/predicted.h"
 #include "optimize/rejected.h"
+#include "optimize/target.h"
 
 namespace plumber {
 namespace {
 
 constexpr double kMiB = 0x1p20;
-constexpr double kReached = 1 - 1e-9;  // of a target: up to rounding
-
-Problem problem_for(const Pipeline& pipeline, const Analysis& analysis,
-                    const OptimizeOptions& options, double cores) {
-  return make_problem(pipeline, analysis, options, {cores, options.limits.disk_bytes_per_s});
-}
 
 /// What stops the rate: a resource by its name, or the nodes of a thread or of parallel calls.
 std::vector<std::string> binding_of(const Problem& problem, const Bound& bound) {
@@ -116,52 +111,6 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
   }
 }
 
-bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
-  const double period_s = evaluate(problem, settled).period_s;
-  return period_s > 0 && 1 / period_s >= rate_per_s * kReached;
-}
-
-bool plan_reaches(const Problem& problem, double rate_per_s) {
-  const BestPlan plan = best_plan(problem);
-  return plan.fits && reaches(problem, plan.settled, rate_per_s);
-}
-
-bool stock_reaches(const Problem& problem, double rate_per_s) {
-  const double period_s = evaluate(problem, problem.stock).period_s;
-  const bool fits = stock_memory_bytes(problem) <= problem.options->limits.memory_bytes;
-  return fits && period_s > 0 && 1 / period_s >= rate_per_s * kReached;
-}
-
-/// Fewest cores of up to `most` that are enough; nullopt if all of them are not.
-template <class Enough>
-std::optional<double> fewest_cores(double most, const Enough& enough) {
-  if (!enough(most)) return std::nullopt;
-  double low = 0, high = std::ceil(most);  // low is not enough, high is
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    (enough(middle) ? high : low) = middle;
-  }
-  return std::min(high, most);
-}
-
-/// The cheapest plan that reaches the target; the fastest one if none does or there is none (0).
-BestPlan plan_for_target(const Problem& problem, double rate_per_s) {
-  if (rate_per_s <= 0) return best_plan(problem);
-  BestPlan cheapest = best_plan(problem, {1 / (rate_per_s * kReached), false});
-  // Calls are settled after the search, which may cost the last thousandth.
-  return reaches(problem, cheapest.settled, rate_per_s) ? cheapest : best_plan(problem);
-}
-
-std::string what_stops(const Problem& problem, const OptimizeResult& result) {
-  std::string text;
-  if (result.predicted.bound && !result.predicted.bound->nodes.empty()) {
-    text = ": " + problem.node(result.predicted.bound->nodes.front()).name;
-  }
-  return fmt::format("the target of {} is out of reach; {} is the most{}",
-                     format_rate(*problem.options->target_rate_per_s),
-                     format_rate(result.predicted.after_per_s), text);
-}
-
 /// What the program itself does, under TensorFlow's default rewrites: moves left out.
 void compare_with(const Problem& original, OptimizeResult& result) {
   const double period_s = evaluate(original, original.stock).period_s;
@@ -206,34 +155,25 @@ void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResul
 OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysis& analysis,
                                          const OptimizeOptions& options) {
   OptimizeResult result;
-  result.limits = options.limits;
+  OptimizeOptions within = options;
   double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
   ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
   if (target_per_s > 0) {
-    const auto with = [&](double cores) {
-      return problem_for(moves.moved.pipeline, moves.moved.analysis, options, cores);
-    };
-    const auto stock = [&](double cores) {
-      return problem_for(pipeline, analysis, options, cores);
-    };
-    const double most = options.limits.cores;
-    const auto cores =
-        fewest_cores(most, [&](double n) { return plan_reaches(with(n), target_per_s); });
-    result.more.unchanged_cores =
-        fewest_cores(most, [&](double n) { return stock_reaches(stock(n), target_per_s); });
-    result.limits.cores = cores.value_or(most);
-    if (result.limits.cores < most) result.limits.cores_from_trace = false;
-    if (!cores) target_per_s = 0;
+    const TargetLimits target =
+        limits_for_target(moves.moved.pipeline, moves.moved.analysis, options);
+    within.limits = target.limits;
+    result.more.unchanged_cores = unchanged_cores(pipeline, analysis, options);
+    result.provision = target.provision;
+    if (!target.reached) target_per_s = 0;
   }
-  // A target that is reached with the nodes where they are.
-  const auto as_it_is = [&] {
-    return problem_for(pipeline, analysis, options, result.limits.cores);
-  };
-  if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(as_it_is(), target_per_s))
-    moves = {{pipeline, analysis}, {}, {}};
   // From here on the limits are fixed.
+  result.limits = within.limits;
+  const Problem original = make_problem(pipeline, analysis, within, machine_of(within.limits));
+  // A target that is reached with the nodes where they are.
+  if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(original, target_per_s))
+    moves = {{pipeline, analysis}, {}, {}};
   const Problem problem =
-      problem_for(moves.moved.pipeline, moves.moved.analysis, options, result.limits.cores);
+      make_problem(moves.moved.pipeline, moves.moved.analysis, within, machine_of(within.limits));
   const BestPlan plan = plan_for_target(problem, target_per_s);
   fill(problem, plan, result);
   // What more would bring to the fastest plan: a target's is not meant to be that.
@@ -241,7 +181,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   if (!moves.edits.empty()) {
     if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
     if (plan.fits) result.status = PlanStatus::kOptimal;
-    compare_with(problem_for(pipeline, analysis, options, result.limits.cores), result);
+    compare_with(original, result);
   }
   add_moves(pipeline, moves, result);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;

@@ -127,9 +127,9 @@ std::optional<NextMemory> next_memory(const Problem& problem, const BestPlan& pl
 }
 
 std::optional<double> disk_gain_per_s(const Problem& problem, const BestPlan& plan) {
-  if (!problem.machine.disk_bytes_per_s) return std::nullopt;
+  if (problem.machine.disks.empty()) return std::nullopt;
   Machine machine = problem.machine;
-  machine.disk_bytes_per_s.reset();
+  machine.disks.clear();
   return gain_per_s(problem, on_machine(problem, machine), plan);
 }
 

@@ -61,8 +61,9 @@ class Chooser {
 
  private:
   Judged judge(const Moved& moved) const {
-    const Problem problem = make_problem(moved.pipeline, moved.analysis, options_,
-                                         {cores_, options_.limits.disk_bytes_per_s});
+    Machine machine = machine_of(options_.limits);
+    machine.cores = cores_;
+    const Problem problem = make_problem(moved.pipeline, moved.analysis, options_, machine);
     const BestPlan plan = best_plan(problem, {0, true});
     return {rate_of(problem, plan.settled), planned_memory(problem, plan.settled).planned_bytes,
             plan.fits, plan.over_budget};

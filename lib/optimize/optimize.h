@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/analysis.h"
+#include "optimize/resource_prices.h"
 #include "pipeline/plan.h"
 
 namespace plumber {
@@ -15,7 +16,7 @@ namespace plumber {
 struct Limits {
   double cores = 1;
   double memory_bytes = 0;
-  std::optional<double> disk_bytes_per_s;
+  std::vector<Disk> disks;  // none: reading is never the limit
   bool cores_from_trace = false;
   bool memory_from_trace = false;
 };
@@ -49,6 +50,7 @@ struct OptimizeOptions {
   std::set<EditKind> left_out;       // --without, of optional_edits()
   std::optional<double> epochs;      // --epochs; nullopt: steady state
   std::optional<double> target_rate_per_s;
+  std::optional<ResourcePrices> prices;  // --prices: the target by the least money, not cores
 };
 
 enum class PlanStatus { kOptimal, kNoChange, kInfeasible };
@@ -93,6 +95,16 @@ struct MoreResources {
   std::optional<double> unchanged_cores;
 };
 
+/// The cheapest cores, memory and disk that reach the target; dollars an hour.
+struct Provision {
+  double cores = 0;
+  double memory_bytes = 0;
+  std::string disk;                        // its name in the list of prices; "": by the rate
+  std::optional<double> disk_bytes_per_s;  // nullopt: no disk was priced
+  double cores_usd = 0, memory_usd = 0, disk_usd = 0;
+  double usd_per_hour() const { return cores_usd + memory_usd + disk_usd; }
+};
+
 struct Rejected {
   std::string edit;
   std::string node;
@@ -115,6 +127,7 @@ struct OptimizeResult {
   Predicted predicted;
   LpResult lp;
   MoreResources more;
+  std::optional<Provision> provision;  // with prices and a target that can be reached
   Plan plan;
   std::vector<Rejected> rejected;
   PlannedMemory memory;

@@ -156,7 +156,7 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
   OptimizeOptions options;
   options.permissions = permissions_of(plan, name);
   const double cores = std::max(2.0, pipeline.machine.cores);  // AUTOTUNE runs calls side by side
-  const Problem problem = make_problem(pipeline, analysis, options, {cores, std::nullopt});
+  const Problem problem = make_problem(pipeline, analysis, options, {cores});
   std::string message;
   for (const Edit& edit : plan.edits) {
     const Fault fault = fault_of(problem, edit);

@@ -5,6 +5,8 @@
 
 namespace plumber {
 
+Machine machine_of(const Limits& limits) { return {limits.cores, limits.disks}; }
+
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine) {
   Problem problem{&pipeline,

@@ -27,6 +27,9 @@ struct Problem {
   const NodeCost& cost(NodeId id) const { return costs.nodes[id]; }
 };
 
+/// The machine of these limits.
+Machine machine_of(const Limits& limits);
+
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine);
 

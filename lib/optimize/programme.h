@@ -31,12 +31,13 @@ namespace plumber {
 
 /// One way to run a node; s per root element.
 struct ModeOption {
-  bool boundary = false;   // its elements come from threads of its own
-  double thread_s = 0;     // on its consumer's thread
-  double below_s = 0;      // boundary: on the thread that pulls its inputs
-  double own_s = 0;        // boundary: service time over calls in flight
-  double inner_share = 0;  // parallel interleave: 1 / data sets read at a time; else 0
-  double inner_s = 0;      // parallel interleave: added to what those data sets cost
+  bool boundary = false;         // its elements come from threads of its own
+  double thread_s = 0;           // on its consumer's thread
+  double below_s = 0;            // boundary: on the thread that pulls its inputs
+  double own_s = 0;              // boundary: service time over calls in flight
+  double inner_share = 0;        // parallel interleave: 1 / data sets read at a time; else 0
+  double inner_s = 0;            // parallel interleave: added to what those data sets cost
+  std::vector<double> disk_s{};  // parallel interleave: reading of what it holds, by disk
   double cpu_s = 0;
   double memory_bytes = 0;
   int threads = 0;
@@ -52,8 +53,8 @@ struct NodeOptions {
   std::optional<double> cache_bytes;  // a cache may be put above it
   bool served = false;                // a filled cache stands there in the program
   double cache_read_s = 0;
-  double disk_bytes = 0;
-  double python_s = 0;  // holding the Python lock
+  std::vector<double> disk_s;  // reading, by disk, whichever mode
+  double python_s = 0;         // holding the Python lock
 };
 
 struct ProgrammeInput {
@@ -61,7 +62,7 @@ struct ProgrammeInput {
   PerNode<NodeOptions> nodes;
   double think_s = 0;
   double usable_cores = 1;  // cores times the share of them that can be busy
-  std::optional<double> disk_bytes_per_s;
+  std::size_t disks = 0;
   double memory_bytes = kInfinity;  // for what the program decides on
 };
 

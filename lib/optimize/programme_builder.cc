@@ -33,7 +33,8 @@ ProgrammeBuilder::ProgrammeBuilder(const ProgrammeInput& input, double unit_s)
       place_(pipeline_.size(), 0),
       below_(pipeline_.size(), 0),
       share_(pipeline_.size(), 1),
-      loads_(pipeline_.size()) {
+      loads_(pipeline_.size()),
+      disks_(input.disks) {
   result_.unit_s = unit_s;
   result_.columns = PerNode<NodeColumns>(pipeline_.size());
   program().name = "period of one root element";
@@ -49,7 +50,10 @@ Programme ProgrammeBuilder::build() {
   root.constant += scaled(input_.think_s);
   at_most_period("consumer", root, 1);
   add_cpu_row();
-  if (!disk_.empty()) at_most_column("disk", disk_, result_.period);
+  for (std::size_t d = 0; d < disks_.size(); ++d) {
+    const std::string row = d == 0 ? "disk" : "disk" + std::to_string(d + 1);
+    if (!disks_[d].empty()) at_most_column(row, disks_[d], result_.period);
+  }
   if (!python_.empty()) at_most_column("python_lock", python_, result_.period);
   memory_.upper += input_.memory_bytes / kMiB;
   if (memory_.upper < kInfinity) add_row(program(), std::move(memory_));

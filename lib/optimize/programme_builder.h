@@ -84,7 +84,8 @@ class ProgrammeBuilder {
   PerNode<double> share_;  // 1 / threads that run it beside each other: inside an interleave
   PerNode<Load> loads_;
   std::map<int, double> largest_;  // of the loads without a choice, by place
-  Load cpu_, disk_, python_, boundaries_;
+  Load cpu_, python_, boundaries_;
+  std::vector<Load> disks_;
   // What is held more than by the first mode of each node.
   Row memory_{"memory", {}, -kInfinity, 0};
 };

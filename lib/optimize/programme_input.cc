@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
 #include "optimize/ledger.h"
@@ -32,6 +34,10 @@ class InputOf {
         active_(active_nodes(*problem.pipeline, setting)),
         pauses_(pauses_above(*problem.pipeline, problem.costs, setting)) {
     sum_segments();
+    for (const DiskSource& source :
+         disk_sources(*problem.pipeline, problem.costs, problem.machine.disks))
+      sources_[chooser_of(source.node)].push_back(source);
+    disks_ = disk_loads(*problem.pipeline, problem.costs, setting, problem.machine, now_.segment);
   }
 
   ProgrammeInput run() {
@@ -44,7 +50,7 @@ class InputOf {
     }
     input.think_s = problem_.costs.think_time_s;
     input.usable_cores = usable_cores();
-    input.disk_bytes_per_s = problem_.machine.disk_bytes_per_s;
+    input.disks = problem_.machine.disks.size();
     return input;
   }
 
@@ -74,6 +80,35 @@ class InputOf {
   bool calls_beside(NodeId id, const NodeSetting& setting) const {
     const bool boundary = is_boundary(problem_.node(id), setting);
     return boundary && problem_.node(id).kind != Kind::kPrefetch && !holds_data_sets(id);
+  }
+
+  /// The node whose mode decides how many read a source at once; else the source itself.
+  NodeId chooser_of(NodeId source) const {
+    for (auto outer = problem_.node(source).outer; outer; outer = problem_.node(*outer).outer)
+      if (choices_.nodes[*outer].modes.size() > 1) return *outer;
+    return source;
+  }
+
+  /// Reading of the sources that `id` decides about, if it runs like this and the rest as it does;
+  /// s per root element, by disk.
+  std::vector<double> reading_s(NodeId id, const NodeSetting& node) const {
+    const auto found = sources_.find(id);
+    if (found == sources_.end()) return {};
+    Setting with = setting_;
+    with[id] = node;
+    std::vector<double> seconds(problem_.machine.disks.size(), 0);
+    for (const DiskSource& source : found->second) {
+      const double now = active_[source.node] ? readers_now(source.node) : 0;
+      const double others = std::max(0.0, disks_[source.disk].readers - now);
+      const double readers = others + readers_of(*problem_.pipeline, with, source.node);
+      const double rate = disk_rate(problem_.machine.disks[source.disk].curve, readers);
+      if (rate > 0) seconds[source.disk] += problem_.cost(source.node).disk_bytes / rate;
+    }
+    return seconds;
+  }
+
+  double readers_now(NodeId source) const {
+    return readers_of(*problem_.pipeline, setting_, source);
   }
 
   double usable_cores() const {
@@ -115,7 +150,7 @@ class InputOf {
     options.served = problem_.stock[id].cached;
     const bool is_cache = problem_.node(id).kind == Kind::kCache;
     options.cache_read_s = is_cache ? cost.work_s : hand_off_.cache_read * cost.elements;
-    options.disk_bytes = cost.disk_bytes;
+    if (problem_.node(id).inner.empty()) options.disk_s = reading_s(id, setting_[id]);
     options.python_s = cost.python ? cost.work_s : 0;
     return options;
   }
@@ -126,6 +161,7 @@ class InputOf {
     ModeOption option;
     option.boundary = is_boundary(problem_.node(id), setting);
     option.cpu_s = cost.cpu_s;
+    if (!problem_.node(id).inner.empty()) option.disk_s = reading_s(id, setting);
     option.edits = choice.change == nullptr ? 0 : 1;
     if (!option.boundary) {
       set_thread(id, setting, option);
@@ -194,6 +230,8 @@ class InputOf {
   PerNode<bool> active_;
   PerNode<Pause> pauses_;
   std::vector<SegmentSum> segments_;
+  std::map<NodeId, std::vector<DiskSource>> sources_;  // by the node that decides about them
+  std::vector<DiskLoad> disks_;
 };
 
 }  // namespace

@@ -22,10 +22,11 @@ void ProgrammeBuilder::add_shared(NodeId id) {
   each_mode(id, [&](const ModeOption& mode, ChosenBy column) {
     charge(cpu_, id, column, scaled(mode.cpu_s));
     if (mode.boundary) charge(boundaries_, id, column, 1);
+    for (std::size_t d = 0; d < mode.disk_s.size(); ++d)
+      charge(disks_[d], id, column, scaled(mode.disk_s[d]));
   });
-  if (input_.disk_bytes_per_s) {
-    charge(disk_, id, std::nullopt, scaled(options(id).disk_bytes / *input_.disk_bytes_per_s));
-  }
+  for (std::size_t d = 0; d < options(id).disk_s.size(); ++d)
+    charge(disks_[d], id, std::nullopt, scaled(options(id).disk_s[d]));
   charge(python_, id, std::nullopt, scaled(options(id).python_s));
 }
 

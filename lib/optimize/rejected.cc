@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "ops/disk_load.h"
 
 namespace plumber {
 namespace {
@@ -49,6 +50,29 @@ const ModeChange* unused_change(const Problem& problem, const BestPlan& plan, No
   return nullptr;
 }
 
+/// Disks that would give more to more readers than an interleave's cycle_length allows.
+void reject_longer_cycles(const Problem& problem, const BestPlan& plan,
+                          std::vector<Rejected>& rejected) {
+  const std::vector<Disk>& disks = problem.machine.disks;
+  const PerNode<bool> active = active_nodes(*problem.pipeline, plan.settled.setting);
+  for (const DiskSource& source : disk_sources(*problem.pipeline, problem.costs, disks)) {
+    auto outer = problem.node(source.node).outer;
+    while (outer && problem.node(*outer).kind != Kind::kInterleave)
+      outer = problem.node(*outer).outer;
+    if (!outer || !active[source.node]) continue;
+    const std::int64_t cycle = problem.node(*outer).cycle_length.value_or(0);
+    const DiskCurve& curve = disks[source.disk].curve;
+    const int wanted = full_rate_readers(curve);
+    const double now = disk_rate(curve, static_cast<double>(cycle));
+    if (cycle < 1 || cycle >= wanted || disk_rate(curve, wanted) < now * (1 + kTolerance)) continue;
+    rejected.push_back(
+        {edit_word(EditKind::kSetParallelism), problem.node(*outer).name,
+         fmt::format("it has cycle_length={}, and a longer one changes the order of the elements; "
+                     "if that may be, cycle_length={} gets {}/s from the disk instead of {}/s",
+                     cycle, wanted, format_bytes(disk_rate(curve, wanted)), format_bytes(now))});
+  }
+}
+
 }  // namespace
 
 std::vector<Rejected> rejected_edits(const Problem& problem, const BestPlan& plan) {
@@ -56,6 +80,7 @@ std::vector<Rejected> rejected_edits(const Problem& problem, const BestPlan& pla
   const PerNode<bool> active = active_nodes(*problem.pipeline, plan.settled.setting);
   const double period_s = evaluate(problem, plan.settled).period_s;
   if (!(period_s > 0)) return rejected;
+  reject_longer_cycles(problem, plan, rejected);
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const bool served = plan.settled.setting[id].cached;

@@ -18,6 +18,27 @@ void add_limits(Sentence& sentence, const Limits& limits) {
   sentence.values.push_back({Unit::kBytes, limits.memory_bytes});
 }
 
+// One rate only where there is one disk.
+Value disk_rate_of(const std::vector<Disk>& disks) {
+  return disks.size() == 1 ? Value(full_disk_rate(disks.front().curve)) : Value();
+}
+
+Section disks_section(const std::vector<Disk>& disks) {
+  Table table;
+  table.columns = {{"prefix", "files", Unit::kNone},
+                   {"bytes_per_s", "at most", Unit::kBytesPerSecond},
+                   {"one_reader_bytes_per_s", "one reader", Unit::kBytesPerSecond},
+                   {"full_rate_readers", "readers for all of it", Unit::kCount}};
+  bool any_curve = false;
+  for (const Disk& disk : disks) {
+    any_curve = any_curve || disk.curve.vertices.size() > 1;
+    table.rows.push_back({{disk.prefix, full_disk_rate(disk.curve), disk_rate(disk.curve, 1),
+                           static_cast<double>(full_rate_readers(disk.curve))},
+                          false});
+  }
+  return {"limits.disks", any_curve || disks.size() > 1 ? "Disks" : "", table};
+}
+
 // An option that the recorder had set is taken out again: no change that a person makes.
 bool is_housekeeping(const Edit& edit) {
   return edit.kind == EditKind::kSetOptions && std::holds_alternative<std::monostate>(edit.value);
@@ -197,7 +218,8 @@ void add_overview(Report& report, const OptimizeResult& result) {
                              Fields{{{"cores", "", Unit::kCount, result.limits.cores},
                                      {"memory_bytes", "", Unit::kBytes, result.limits.memory_bytes},
                                      {"disk_bytes_per_s", "", Unit::kBytesPerSecond,
-                                      value_of(result.limits.disk_bytes_per_s)}}}});
+                                      disk_rate_of(result.limits.disks)}}}});
+  report.sections.push_back(disks_section(result.limits.disks));
   report.sections.push_back(json_field("permissions", result.permissions));
 }
 
@@ -253,6 +275,21 @@ Section more_section(const MoreResources& more) {
                            Unit::kGainPerSecond, value_of(more.disk_gain_per_s)});
   fields.fields.push_back({"unchanged_cores", "", Unit::kCores, value_of(more.unchanged_cores)});
   return {"more", "What more would bring", fields};
+}
+
+Section provision_section(const std::optional<Provision>& provision) {
+  if (!provision) return json_field("provision", Value());
+  Fields fields{{{"cores", "cores", Unit::kCount, provision->cores},
+                 {"memory_bytes", "memory", Unit::kBytes, provision->memory_bytes},
+                 {"disk", provision->disk.empty() ? "" : "disk", Unit::kNone,
+                  provision->disk.empty() ? Value() : Value(provision->disk)},
+                 {"disk_bytes_per_s", provision->disk_bytes_per_s ? "disk reads" : "",
+                  Unit::kBytesPerSecond, value_of(provision->disk_bytes_per_s)},
+                 {"cores_usd_per_hour", "$ an hour for cores", Unit::kNone, provision->cores_usd},
+                 {"memory_usd_per_hour", "for memory", Unit::kNone, provision->memory_usd},
+                 {"disk_usd_per_hour", "for disk", Unit::kNone, provision->disk_usd},
+                 {"usd_per_hour", "in all", Unit::kNone, provision->usd_per_hour()}}};
+  return {"provision", "The cheapest way to the target", fields};
 }
 
 Section edits_section(const Pipeline& pipeline, const std::vector<Edit>& edits) {
@@ -314,6 +351,7 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
   report.sections.push_back({"", "", headline(pipeline, result)});
   add_overview(report, result);
   report.sections.push_back(predicted_section(pipeline, result.predicted));
+  report.sections.push_back(provision_section(result.provision));
   report.sections.push_back(edits_section(pipeline, result.plan.edits));
   add_housekeeping(report, result.plan.edits);
   report.sections.push_back(environment_section(result.plan.environment));

@@ -58,6 +58,13 @@ class Schemas(unittest.TestCase):
     def test_optimize(self):
         self.check("optimize")
 
+    def test_curve(self):
+        trace = TRACES / "imagenet_train.pb"
+        done = subprocess.run([PLUMBER, "optimize", str(trace), "--mem", "8G", "--format", "json",
+                               "--curve", "cores=1..8"], capture_output=True, check=True)
+        found = json_schema.errors(json.loads(done.stdout), schema("curve"))
+        self.assertEqual(list(found), [])
+
     def test_show(self):
         self.check("show")
 

@@ -151,8 +151,7 @@ TEST_CASE("small pipelines: the fastest plan and the fewest edits of all combina
   for (int round = 0; round < 600; ++round) {
     const SmallPipeline p = random.next();
     const OptimizeOptions options = random_options(random);
-    const Problem problem =
-        make_problem(p.pipeline, p.analysis, options, {options.limits.cores, std::nullopt});
+    const Problem problem = make_problem(p.pipeline, p.analysis, options, {options.limits.cores});
     const double spare = options.limits.memory_bytes - stock_memory_bytes(problem);
     const Choices choices = find_choices(problem, spare);
     if (spare < 0 || count_choices(choices) > 24) continue;
@@ -184,8 +183,7 @@ TEST_CASE("no setting at all is more than a little faster than the plan") {
     SmallPipeline p = random.next();
     OptimizeOptions options = random_options(random);
     options.limits.cores = std::min(options.limits.cores, 3.0);
-    const Problem problem =
-        make_problem(p.pipeline, p.analysis, options, {options.limits.cores, std::nullopt});
+    const Problem problem = make_problem(p.pipeline, p.analysis, options, {options.limits.cores});
     if (p.pipeline.size() > 5 || stock_memory_bytes(problem) > options.limits.memory_bytes)
       continue;
     Problem planned = problem;

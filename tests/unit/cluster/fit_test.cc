@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/knee.h"
 #include "catch2_any.h"
-#include "cluster/knee.h"
 #include "cluster/linear_fit.h"
 #include "measurements.h"
 

@@ -41,9 +41,7 @@ struct Chain {
     return c;
   }
 
-  Evaluation on(double cores) const {
-    return evaluate(pipeline, costs, setting, {cores, std::nullopt});
-  }
+  Evaluation on(double cores) const { return evaluate(pipeline, costs, setting, {cores}); }
 };
 
 }  // namespace
@@ -62,9 +60,9 @@ TEST_CASE("a synchronous chain: work, and the latency of every dispatched call")
 
 TEST_CASE("stock TensorFlow parallelises maps of the main program, not those in functions") {
   Chain c;
-  CHECK(stock_setting(c.pipeline, {4, std::nullopt})[c.map].mode == Mode::kParallel);
+  CHECK(stock_setting(c.pipeline, {4})[c.map].mode == Mode::kParallel);
   c.pipeline[c.map].outer = c.batch;
-  CHECK(stock_setting(c.pipeline, {4, std::nullopt})[c.map].mode == Mode::kDispatched);
+  CHECK(stock_setting(c.pipeline, {4})[c.map].mode == Mode::kDispatched);
 }
 
 TEST_CASE("an inline function costs its work alone") {
@@ -156,7 +154,7 @@ TEST_CASE("what lies below a filled cache costs nothing") {
 TEST_CASE("a disk binds by the bytes read, unless a cache keeps it idle") {
   Chain c;
   c.costs.nodes[c.range].disk_bytes = 1e6;
-  const Machine machine{64, 1e6};
+  const Machine machine{64, {{"", flat_disk(1e6)}}};
   CHECK(evaluate(c.pipeline, c.costs, c.setting, machine).period_s == Approx(1));
   c.setting[c.map].cached = true;
   CHECK(evaluate(c.pipeline, c.costs, c.setting, machine).period_s < 0.01);
@@ -173,12 +171,12 @@ TEST_CASE("Python functions share one lock whatever their parallelism") {
 
 TEST_CASE("stock TensorFlow parallelises what it takes for stateless and prefetches at the root") {
   Chain c;
-  Setting stock = stock_setting(c.pipeline, {8, std::nullopt});
+  Setting stock = stock_setting(c.pipeline, {8});
   CHECK(stock[c.map].mode == Mode::kParallel);
   CHECK(stock[c.map].parallelism == 8);
   CHECK(stock[c.batch].prefetch_above);
   c.pipeline[c.map].function->facts.random = {"RandomUniform"};
-  stock = stock_setting(c.pipeline, {8, std::nullopt});
+  stock = stock_setting(c.pipeline, {8});
   CHECK(stock[c.map].mode == Mode::kDispatched);
 }
 

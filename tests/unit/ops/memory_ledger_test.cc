@@ -23,7 +23,7 @@ std::string ledger(const Pipeline& p, const std::string& below_cache = "") {
     nodes[n].bytes_per_element = c.elements > 0 ? c.bytes_produced / c.elements : 0;
     nodes[n].materialized_bytes = materialized_bytes(elements[n], nodes[n].bytes_per_element);
     nodes[n].below_cache = p[n].name == below_cache;
-    setting[n] = stock_setting(p, {1, std::nullopt})[n];
+    setting[n] = stock_setting(p, {1})[n];
     setting[n].parallelism = static_cast<double>(p[n].parallelism.value_or(1));
   }
   const Memory memory = memory_ledger(p, nodes, setting);

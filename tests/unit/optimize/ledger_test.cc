@@ -19,7 +19,7 @@ TEST_CASE("calls in flight of one node are what the whole ledger says they are")
   const NodeId batch = p.batch(fused, 16, {.bytes = 80'000});
   p.finish(batch);
   const OptimizeOptions options;
-  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4, std::nullopt});
+  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4});
   for (const NodeId id : {map, filter, fused, batch}) {
     CAPTURE(p.pipeline[id].name);
     Setting one = problem.stock, many = problem.stock;
@@ -43,7 +43,7 @@ TEST_CASE("what runs inline or one after the other holds no calls") {
   p.pipeline[read].cycle_length = 4;
   p.finish(read);
   const OptimizeOptions options;
-  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4, std::nullopt});
+  const Problem problem = make_problem(p.pipeline, p.analysis, options, {4});
   for (const NodeId id : {map, read}) {
     CAPTURE(p.pipeline[id].name);
     Setting sequential = problem.stock;

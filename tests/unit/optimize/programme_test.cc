@@ -110,8 +110,8 @@ TEST_CASE("one cache on a path, and memory for what it leaves") {
 
 TEST_CASE("disk and the Python lock are shared by all threads") {
   Chain chain(1, 1, 1);
-  chain.input.nodes[chain.source].disk_bytes = 1e6;
-  chain.input.disk_bytes_per_s = 50e6;
+  chain.input.nodes[chain.source].disk_s = {20 * kMs};
+  chain.input.disks = 1;
   CHECK(chain.period_ms() == Approx(20));
   chain.input.nodes[chain.map].python_s = 30 * kMs;
   CHECK(chain.period_ms() == Approx(30));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/knee.h"
+#include "base/knee.h"
 
 #include <fmt/format.h>
 

@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/json_text.h"
-#include "cluster/table_file.h"
+#include "base/json_text.h"
 
 namespace plumber {
 
@@ -56,9 +55,5 @@ struct JsonMember {
   /// Refuses members that are not in `known`, with the nearest that is.
   void refuse_unknown(const std::vector<std::string>& known) const;
 };
-
-/// The members of an object as the cells of a row; nested ones are left out. Places cost a scan of
-/// the document each: only for a row that is known to be refused.
-TableRow row_of(const JsonMember& object, bool with_places);
 
 }  // namespace plumber

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/json_text.h"
+#include "base/json_text.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "disk_option.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quantity.h"
+#include "ops/disk_file.h"
+
+namespace plumber {
+namespace {
+
+/// "200MB/s": a number with a unit a second.
+bool is_rate(const std::string& text) {
+  return text.empty() || text.ends_with("/s") ||
+         (text.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+DiskCurve curve_of(const std::string& text) {
+  if (!is_rate(text)) return read_disk_file(read_file(text), text);
+  const double rate = parse_bytes_per_s(text, "--disk");
+  if (rate > 0) return flat_disk(rate);
+  throw Error(ErrorKind::kUsage, "--disk", "'" + text + "' is not above 0",
+              "leave it out for a disk without limit");
+}
+
+/// A prefix is a folder or the start of an address; a file's name may hold '=' itself.
+std::size_t end_of_prefix(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return 0;
+  const std::string prefix = text.substr(0, equals);
+  return prefix.starts_with('/') || prefix.find("://") != std::string::npos ? equals : 0;
+}
+
+}  // namespace
+
+void add_disks(CLI::App& command, std::vector<std::string>& texts) {
+  command
+      .add_option("--disk", texts,
+                  "What the disk reads: a rate such as 200MB/s, or a file of fio or of "
+                  "plumber_tf.py disk with the rate of several readers; more than one disk by the "
+                  "start of its files' paths: --disk /ssd=fio.json --disk /nfs=80MB/s")
+      ->type_name("[PREFIX=]RATE|FILE")
+      ->allow_extra_args(false);
+}
+
+std::vector<Disk> disks_of(const std::vector<std::string>& texts) {
+  std::vector<Disk> disks;
+  for (const std::string& text : texts) {
+    const std::size_t equals = end_of_prefix(text);
+    const std::string prefix = text.substr(0, equals);
+    const bool known = std::any_of(disks.begin(), disks.end(),
+                                   [&](const Disk& disk) { return disk.prefix == prefix; });
+    if (known) {
+      throw Error(
+          ErrorKind::kUsage, "--disk",
+          prefix.empty() ? "two disks without a prefix" : "two disks of '" + prefix + "'",
+          "give each the start of its files' paths: --disk /ssd=fio.json --disk /nfs=80MB/s");
+    }
+    disks.push_back({prefix, curve_of(equals > 0 ? text.substr(equals + 1) : text)});
+  }
+  return disks;
+}
+
+}  // namespace plumber

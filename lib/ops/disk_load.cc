@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/disk_load.h"
+
+#include <algorithm>
+
+namespace plumber {
+namespace {
+
+double threads_of_interleave(const Node& node, const NodeSetting& setting) {
+  const bool holds_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
+  if (!holds_data_sets || !is_boundary(node, setting)) return 1;
+  double threads = setting.parallelism;
+  if (node.cycle_length && *node.cycle_length > 0)
+    threads = std::min(threads, static_cast<double>(*node.cycle_length));
+  return std::max(1.0, threads);
+}
+
+}  // namespace
+
+double readers_of(const Pipeline& pipeline, const Setting& setting, NodeId n) {
+  double readers = 1;
+  for (auto outer = pipeline[n].outer; outer; outer = pipeline[*outer].outer)
+    readers *= threads_of_interleave(pipeline[*outer], setting[*outer]);
+  return readers;
+}
+
+std::vector<DiskSource> disk_sources(const Pipeline& pipeline, const Costs& costs,
+                                     const std::vector<Disk>& disks) {
+  std::vector<DiskSource> sources;
+  if (disks.empty()) return sources;
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    if (costs.nodes[n].disk_bytes <= 0) continue;
+    // A file on no disk that was given has no limit; without a name it may lie on any.
+    const std::string& file = costs.nodes[n].file;
+    const auto disk =
+        file.empty() ? std::optional(disk_of(disks, "").value_or(0)) : disk_of(disks, file);
+    if (disk) sources.push_back({n, *disk});
+  }
+  return sources;
+}
+
+std::vector<DiskLoad> disk_loads(const Pipeline& pipeline, const Costs& costs,
+                                 const Setting& setting, const Machine& machine,
+                                 const PerNode<int>& segment) {
+  std::vector<DiskLoad> loads(machine.disks.size());
+  if (loads.empty()) return loads;
+  const PerNode<bool> active = active_nodes(pipeline, setting);
+  std::vector<std::map<int, double>> threads(loads.size());
+  for (const DiskSource& source : disk_sources(pipeline, costs, machine.disks)) {
+    if (!active[source.node]) continue;
+    DiskLoad& load = loads[source.disk];
+    load.bytes += costs.nodes[source.node].disk_bytes;
+    load.shares[source.node] = costs.nodes[source.node].disk_bytes;
+    double& readers = threads[source.disk][segment[source.node]];
+    readers = std::max(readers, readers_of(pipeline, setting, source.node));
+  }
+  for (std::size_t d = 0; d < loads.size(); ++d) {
+    for (const auto& [thread, readers] : threads[d]) loads[d].readers += readers;
+    const double rate = disk_rate(machine.disks[d].curve, loads[d].readers);
+    if (loads[d].bytes > 0 && rate > 0) loads[d].period_s = loads[d].bytes / rate;
+  }
+  return loads;
+}
+
+}  // namespace plumber

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/rate_curve.h"
+
+#include "base/knee.h"
+#include "optimize/best_plan.h"
+#include "optimize/moves.h"
+
+namespace plumber {
+namespace {
+
+RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
+                   const OptimizeOptions& options) {
+  const Problem problem = make_problem(pipeline, analysis, options, machine_of(options.limits));
+  const BestPlan plan = best_plan(problem);
+  const Evaluation best = evaluate(problem, plan.settled);
+  RatePoint point{options.limits.cores, options.limits.memory_bytes, 0, std::nullopt, plan.fits};
+  if (plan.fits && best.period_s > 0) point.rate_per_s = 1 / best.period_s;
+  if (!best.bounds.empty()) point.bound = best.bounds.front();
+  return point;
+}
+
+void find_knee_of(RateCurve& curve) {
+  std::vector<double> x, y;
+  for (const RatePoint& point : curve.points) {
+    x.push_back(curve.what == Swept::kCores ? point.cores : point.memory_bytes);
+    y.push_back(point.rate_per_s);
+  }
+  const KneeOptions shape{Curve::kConcave, Direction::kIncreasing};
+  const Knee knee = find_knee(x, y, shape);
+  curve.knee = knee.index;
+  curve.why = knee.why;
+  if (curve.knee) curve.method = "kneedle";
+  if (curve.knee || x.size() < 3) return;
+  curve.knee = farthest_from_chord(x, y, shape);
+  if (curve.knee) curve.method = "maximum-distance";
+}
+
+}  // namespace
+
+RateCurve rate_curve(const Pipeline& pipeline, const Analysis& analysis,
+                     const OptimizeOptions& options, const Sweep& sweep) {
+  RateCurve curve;
+  curve.what = sweep.what;
+  curve.limits = options.limits;
+  const ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
+  OptimizeOptions with = options;
+  for (const double value : sweep.values) {
+    (sweep.what == Swept::kCores ? with.limits.cores : with.limits.memory_bytes) = value;
+    RatePoint point = point_at(moves.moved.pipeline, moves.moved.analysis, with);
+    if (point.bound)
+      for (NodeId& node : point.bound->nodes)
+        node = *original_of(pipeline, moves.moved.pipeline, node);
+    // The plan for less runs with more, too.
+    if (!curve.points.empty() && point.rate_per_s < curve.points.back().rate_per_s) {
+      point.rate_per_s = curve.points.back().rate_per_s;
+      point.bound = curve.points.back().bound;
+    }
+    curve.points.push_back(std::move(point));
+  }
+  find_knee_of(curve);
+  return curve;
+}
+
+}  // namespace plumber

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+#include "optimize/ledger.h"
+#include "optimize/provision.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kReached = 1 - 1e-9;  // of a target: up to rounding
+constexpr double kPlentyCores = 4096;
+constexpr double kPlenty_bytes = 1e15;
+
+bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
+  const double period_s = evaluate(problem, settled).period_s;
+  return period_s > 0 && 1 / period_s >= rate_per_s * kReached;
+}
+
+bool stock_reaches(const Problem& problem, double rate_per_s) {
+  const double period_s = evaluate(problem, problem.stock).period_s;
+  const bool fits = stock_memory_bytes(problem) <= problem.options->limits.memory_bytes;
+  return fits && period_s > 0 && 1 / period_s >= rate_per_s * kReached;
+}
+
+/// Fewest cores of up to `most` that are enough; nullopt if all of them are not.
+template <class Enough>
+std::optional<double> fewest_cores(double most, const Enough& enough) {
+  if (!enough(most)) return std::nullopt;
+  double low = 0, high = std::ceil(most);  // low is not enough, high is
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    (enough(middle) ? high : low) = middle;
+  }
+  return std::min(high, most);
+}
+
+Problem problem_with(const Pipeline& pipeline, const Analysis& analysis,
+                     const OptimizeOptions& options) {
+  return make_problem(pipeline, analysis, options, machine_of(options.limits));
+}
+
+Problem problem_on(double cores, const Pipeline& pipeline, const Analysis& analysis,
+                   const OptimizeOptions& options) {
+  Machine machine = machine_of(options.limits);
+  machine.cores = cores;
+  return make_problem(pipeline, analysis, options, machine);
+}
+
+Limits limits_of(const Provision& provision, Limits limits) {
+  limits.cores_from_trace = limits.cores_from_trace && provision.cores == limits.cores;
+  limits.memory_from_trace = false;
+  limits.cores = provision.cores;
+  limits.memory_bytes = provision.memory_bytes;
+  if (provision.disk_bytes_per_s) limits.disks = {{"", flat_disk(*provision.disk_bytes_per_s)}};
+  return limits;
+}
+
+std::optional<Provision> cheapest(const Pipeline& pipeline, const Analysis& analysis,
+                                  const OptimizeOptions& options) {
+  const double rate = *options.target_rate_per_s;
+  const Problem most = problem_with(pipeline, analysis, options);
+  return cheapest_provision(offer_for(most, rate), *options.prices, [&](const Provision& bought) {
+    OptimizeOptions with = options;
+    with.limits = limits_of(bought, options.limits);
+    return plan_reaches(problem_with(pipeline, analysis, with), rate);
+  });
+}
+
+/// What limits the program where nothing is scarce.
+std::string bound_text(const Problem& problem, const std::optional<Bound>& bound) {
+  if (!bound) return "";
+  if (bound->kind == BoundKind::kConsumer) return ": the consumer";
+  return bound->nodes.empty() ? "" : ": " + problem.node(bound->nodes.front()).name;
+}
+
+}  // namespace
+
+bool plan_reaches(const Problem& problem, double rate_per_s) {
+  BestPlan plan = best_plan(problem);
+  // Fewer edits within 2 % of the fastest may just miss what can be reached.
+  if (plan.fits && !reaches(problem, plan.settled, rate_per_s))
+    plan = best_plan(problem, {1 / (rate_per_s * kReached), false});
+  return plan.fits && reaches(problem, plan.settled, rate_per_s);
+}
+
+std::optional<double> unchanged_cores(const Pipeline& pipeline, const Analysis& analysis,
+                                      const OptimizeOptions& options) {
+  return fewest_cores(options.limits.cores, [&](double cores) {
+    return stock_reaches(problem_on(cores, pipeline, analysis, options),
+                         *options.target_rate_per_s);
+  });
+}
+
+TargetLimits limits_for_target(const Pipeline& pipeline, const Analysis& analysis,
+                               const OptimizeOptions& options) {
+  TargetLimits target;
+  target.limits = options.limits;
+  const double rate = *options.target_rate_per_s;
+  const double most = options.limits.cores;
+  if (options.prices) {
+    target.provision = cheapest(pipeline, analysis, options);
+    target.reached = target.provision.has_value();
+    if (target.reached) target.limits = limits_of(*target.provision, options.limits);
+    return target;
+  }
+  const auto cores = fewest_cores(most, [&](double n) {
+    return plan_reaches(problem_on(n, pipeline, analysis, options), rate);
+  });
+  target.reached = cores.has_value();
+  target.limits.cores = cores.value_or(most);
+  if (target.limits.cores < most) target.limits.cores_from_trace = false;
+  return target;
+}
+
+BestPlan plan_for_target(const Problem& problem, double rate_per_s) {
+  if (rate_per_s <= 0) return best_plan(problem);
+  BestPlan cheapest = best_plan(problem, {1 / (rate_per_s * kReached), false});
+  // Calls are settled after the search, which may cost the last thousandth.
+  return reaches(problem, cheapest.settled, rate_per_s) ? cheapest : best_plan(problem);
+}
+
+std::string what_stops(const Problem& problem, const OptimizeResult& result) {
+  const double target = *problem.options->target_rate_per_s;
+  const std::string text = fmt::format(
+      "the target of {} is out of reach; {} is the most{}", format_rate(target),
+      format_rate(result.predicted.after_per_s), bound_text(problem, result.predicted.bound));
+  OptimizeOptions plenty = *problem.options;
+  plenty.limits = {kPlentyCores, kPlenty_bytes, {}};
+  const Problem richer = problem_with(*problem.pipeline, *problem.analysis, plenty);
+  const BestPlan plan = best_plan(richer, {0, true});
+  if (reaches(richer, plan.settled, target)) return text;
+  const Evaluation best = evaluate(richer, plan.settled);
+  const auto bound = best.bounds.empty() ? std::nullopt : std::optional(best.bounds.front());
+  return fmt::format("{}. No budget reaches it: with cores, memory and disk without end it is {}{}",
+                     text, format_rate(best.period_s > 0 ? 1 / best.period_s : 0),
+                     bound_text(richer, bound));
+}
+
+}  // namespace plumber
