@@ -149,8 +149,7 @@ void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& cho
   for (const ModeChange& change : mode_changes(problem.node(id).op)) {
     if (!worth_a_choice(problem, id, change.mode)) continue;
     const bool left_out = problem.options->left_out.contains(change.edit);
-    const std::string reason =
-        left_out ? std::string(kLeftOut) : why_not(problem, id, change.mode);
+    const std::string reason = left_out ? std::string(kLeftOut) : why_not(problem, id, change.mode);
     // The readers run beside each other already.
     const bool beside = is_boundary(problem.node(id), {change.mode});
     if (problem.node(id).moved_inside && beside) continue;
