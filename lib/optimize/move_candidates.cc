@@ -277,10 +277,7 @@ class Finder {
 
   void rebatch(NodeId id) {
     const NodeId unbatch = below(id);
-    if (p_[unbatch].kind != Kind::kUnbatch) return;
-    if (readers_[unbatch].size() > 1)
-      return reject(EditKind::kConvert, id,
-                    fmt::format("other nodes read {} too", said(p_[unbatch])));
+    if (p_[unbatch].kind != Kind::kUnbatch || readers_[unbatch].size() > 1) return;
     Moved moved = now_;
     become_rebatch(moved, id);
     take_out(moved, unbatch);
