@@ -40,7 +40,8 @@ def bottleneck_rates(source, options, folder):
     """Rates after each step, as multiples of the program's as written."""
     tuner = plumber_tf.Tuner(
         source, os.path.join(folder, "tuned.pb"), limits(), arguments=[("data_dir", options.data)],
-        trace_s=options.trace_seconds, rate_s=options.seconds, repeats=3, verify_s=1.0, one_step=True)
+        trace_s=options.trace_seconds, rate_s=options.seconds, repeats=3, verify_s=1.0,
+        one_step=True)
     rates = [1.0]
     for row in tuner.run(4):
         rates.append(rates[-1] * (1 + row.gain if row.fate == "kept" else 1))

@@ -1658,7 +1658,7 @@ def spread(values):
 def _command_compare(options):
     how = {"trace": options.trace}
     if _is_source(options.a) and not _is_source(options.b):
-        graph, _ = _read_graph(options.b)
+        graph, _ = _read_graph(options.b, traced=True)
         if python_functions(graph):
             how["functions_from"] = options.a
     if options.plan is not None:
@@ -1884,7 +1884,7 @@ def _command_verify(options):
     if options.plan is not None:
         environment = _read_json(options.plan).get("environment")
     how = {"patience_s": options.limit}
-    graph, _ = _read_graph(options.program)
+    graph, _ = _read_graph(options.program, traced=True)
     behind = _is_source(options.original) and python_functions(graph)
     with Program(options.original, options.arg, **how) as a, \
             Program(options.program, options.arg, environment=environment, **how,
@@ -2144,8 +2144,8 @@ def optimize(function=None, *, cores=None, mem=None, allow=None, no_cache=False,
     The first call tunes each data set, as `tune` does, and keeps the programs in the user's cache
     folder; later calls, in any process, find them there by the hash of the program as written.
     pick_best: values of keywords to try, all combinations; the fastest first data set wins.
-    Where tuning fails the function's own data sets are returned, with a warning; PLUMBER_OPTIMIZE=off
-    in the environment leaves all as it is. More keywords are Tuner's.
+    Where tuning fails the function's own data sets are returned, with a warning;
+    PLUMBER_OPTIMIZE=off in the environment leaves all as it is. More keywords are Tuner's.
     """
     limits = Limits(cores, mem, no_cache, allow if allow is None or isinstance(allow, str)
                     else ",".join(allow))

@@ -40,8 +40,8 @@ std::vector<std::string> permission_words() {
 
 std::vector<EditKind> optional_edits() {
   using enum EditKind;
-  return {kSetParallelism, kConvert, kSequential, kInline, kParallelInline, kPassThroughFilter,
-          kInsertCache};
+  return {kSetParallelism, kConvert,           kSequential, kInline,
+          kParallelInline, kPassThroughFilter, kInsertCache};
 }
 
 }  // namespace plumber

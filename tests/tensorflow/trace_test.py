@@ -40,7 +40,7 @@ class BareTraceTest(FolderTest):
         done = bridge("trace", f"{self.source}:make", "--arg", "n=400", "--seconds", 1.5,
                       "--no-calibrate", "-o", self.path("t.pb"))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertRegex(done.stderr, r"^\S*t\.pb: \d+ elements in 1\.\d s \(\S+/s\)\n$")
+        self.assertRegex(done.stderr, r"^wrote \S*t\.pb: \d+ elements in 1\.\d s \(\S+/s\)\n$")
         snapshot = plumber_tf.read_trace(self.path("t.pb"))
         counts = totals(snapshot)
         self.assertEqual(counts["Root"], counts["BatchV2"])
@@ -79,7 +79,8 @@ class BareTraceTest(FolderTest):
         for node in options:  # TensorFlow adds one without content
             text = node.attr["serialized_options"].s
             self.assertNotIn(b"\x08\x00", text)
-        self.assertEqual([int(x) for x in plumber_tf.load(self.path("t.pb"))], list(range(20)))
+        loaded = plumber_tf.load(self.path("t.pb"), traced=True)
+        self.assertEqual([int(x) for x in loaded], list(range(20)))
 
     def test_a_finite_data_set_begins_again(self):
         done = bridge("trace", f"{self.source}:numbers", "--seconds", 0.5, "--no-calibrate",
@@ -250,7 +251,7 @@ class TrainingTraceTest(FolderTest):
         snapshot = self.read()
         self.assertIn("autotune was off", snapshot.recorder.warnings[0])
         self.assertEqual(totals(snapshot)["Root"], 50)
-        loaded = plumber_tf.load(self.path("t.pb"))
+        loaded = plumber_tf.load(self.path("t.pb"), traced=True)
         self.assertIs(loaded.options().autotune.enabled, False)  # the program is the user's own
         self.assertTrue(snapshot.recorder.user_options)
 
