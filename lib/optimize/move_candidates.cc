@@ -18,6 +18,8 @@ namespace {
 // What a plan may take besides a partial cache: calls in flight, prefetches.
 constexpr double kShareOfSpare = 0.9;
 
+constexpr const char* kHandingCosts =
+    "handing its elements to another thread costs more than working beside it saves";
 constexpr int kMostLifted = 4;  // maps that one node goes below at once
 
 bool sinks(Kind kind) {
@@ -243,9 +245,7 @@ class Finder {
     offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
   }
 
-  void drop_prefetch(NodeId id) {
-    drop(id, "handing its elements to another thread costs more than working beside it saves");
-  }
+  void drop_prefetch(NodeId id) { drop(id, kHandingCosts); }
 
   // Two threads fewer may bring what one fewer does not.
   void drop_all_prefetches() {
@@ -256,9 +256,7 @@ class Finder {
       const auto id = static_cast<NodeId>(i);
       if (p_[id].outer || p_[id].kind != Kind::kPrefetch) continue;
       take_out(moved, *find_node(moved.pipeline, p_[id].name));
-      edits.push_back(edit(EditKind::kRemove, p_[id], "",
-                           "handing its elements to another thread costs more than working beside "
-                           "it saves"));
+      edits.push_back(edit(EditKind::kRemove, p_[id], "", kHandingCosts));
       last = id;
     }
     if (edits.size() > 1) offer(std::move(moved), std::move(edits), *last);
@@ -279,10 +277,7 @@ class Finder {
 
   void rebatch(NodeId id) {
     const NodeId unbatch = below(id);
-    if (p_[unbatch].kind != Kind::kUnbatch) return;
-    if (readers_[unbatch].size() > 1)
-      return reject(EditKind::kConvert, id,
-                    fmt::format("other nodes read {} too", said(p_[unbatch])));
+    if (p_[unbatch].kind != Kind::kUnbatch || readers_[unbatch].size() > 1) return;
     Moved moved = now_;
     become_rebatch(moved, id);
     take_out(moved, unbatch);
@@ -330,8 +325,8 @@ class Finder {
   }
 
   void balance(NodeId id) {
-    const auto reads = [&](NodeId reader) { return p_[reader].kind == Kind::kConcatenate; };
-    if (readers_[id].size() == 1 && reads(readers_[id].front())) return;  // not the top
+    const std::vector<NodeId>& readers = readers_[id];
+    if (readers.size() == 1 && p_[readers.front()].kind == Kind::kConcatenate) return;
     Moved moved = now_;
     const BalanceGain gain = balance_concatenations(moved, id);
     if (gain.depth_after == 0 || gain.depth_after >= gain.depth_before) return;

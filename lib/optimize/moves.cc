@@ -17,7 +17,7 @@ constexpr std::size_t kMostNodes = 300;  // of a program whose moves are tried
 constexpr int kMostMoves = 12;
 constexpr double kWorthRate = 0.02;    // of the rate
 constexpr double kWorthMemory = 0.02;  // of the budget
-constexpr double kSameRate = 0.002;
+constexpr double kSameRate = 0.01;
 
 struct Judged {
   double rate_per_s = 0;
