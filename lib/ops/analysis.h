@@ -88,6 +88,8 @@ struct Rate {
   std::optional<double> observed_per_s;  // nullopt: no time passed
   std::optional<std::pair<double, double>> ci95_per_s;
   std::optional<double> start_s;  // before it: until the first element
+  // Of each epoch where epochs are short: what its elements do not explain; the rate holds it.
+  std::optional<double> epoch_start_s;
 };
 
 struct ConsumerAnalysis {

@@ -129,6 +129,8 @@ struct Node {
 struct Unaligned {
   std::vector<std::string> graph;  // nodes of the program without counters
   std::vector<std::string> model;  // iterators without a node of the program
+  // Of `graph`: every iterator has its node, so these had none that lived long enough to be seen.
+  std::vector<std::string> unseen;
 };
 
 /// The consumer of the root's elements.
