@@ -30,6 +30,15 @@ struct CacheVerdict {
   bool python_only = false;  // content only by Python functions
 };
 
+/// How the CPU of a node is known, the surest first.
+enum class CpuBasis {
+  kThreadClock,  // opstats: the threads' CPU clocks
+  kNodeTime,     // time in the node, which cannot wait and had its core
+  kScaled,       // the same, waits for a core taken out of all nodes alike
+  kAtMost,       // may wait (files, Python): what CPU the other nodes leave
+  kUnknown,
+};
+
 struct NodeAnalysis {
   double elements = 0;     // C_i, what polling lost put back
   double visit_ratio = 0;  // V_i
@@ -37,6 +46,7 @@ struct NodeAnalysis {
   double calls = 0;                           // N_i per root element
   double service_s = 0;                       // s_i per element
   std::optional<double> cpu_s_per_element;    // d_i; unknown for sources of the model dialect
+  CpuBasis cpu_basis = CpuBasis::kUnknown;    // how sure that is
   double demand_s = 0;                        // D_i = V_i d_i (s_i where d_i is unknown)
   std::optional<double> rate_per_core_per_s;  // 1 / D_i; nullopt: no CPU used, unlimited
   double busy_cores = 0;                      // U_i

@@ -55,6 +55,7 @@ struct FunctionFacts {
   std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
   // Random ops that give the same values in each run if their calls keep their order.
   std::vector<std::string> seeded;
+  std::vector<std::string> file_reads;  // ops that wait for files
 };
 
 struct Function {

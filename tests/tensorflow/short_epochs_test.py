@@ -125,7 +125,7 @@ class CountTest(ShortEpochsTest):
         self.assertEqual(analysis["unaligned"]["model"], [])
         Range(64).save(self.path("saved"))
         self.assertEqual(self.analyze(tf.data.Dataset.load(self.path("saved")))["unaligned"],
-                         {"graph": [], "model": []})
+                         {"graph": [], "model": [], "unseen": []})
 
 
 class BlameTest(ShortEpochsTest):
