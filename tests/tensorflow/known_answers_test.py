@@ -33,7 +33,7 @@ def sleep(x):
 
 
 def cpu_s(text, calls=100):
-    """CPU of the kernel in one call, the best of three, without what calling it from Python costs."""
+    """CPU of the kernel in one call, of three, without calling it from Python."""
     costs = []
     for given in (text, tf.constant("")):
         kernel(given)
