@@ -460,7 +460,7 @@ def source_files(graph):
     names = set()
     for node in all_nodes(graph):
         if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_STRING:
-            names.update(v for v in node.attr["value"].tensor.string_val if 0 < len(v) < 4096)
+            names.update(_file_names(node.attr["value"].tensor))
     sizes = {}
     for name in sorted(names):
         with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
@@ -469,6 +469,24 @@ def source_files(graph):
             if size is not None:
                 sizes[text] = size
     return sizes
+
+
+def _file_names(tensor):
+    """What may be file names among the strings of a constant; texts of a data set are not."""
+    sample = 100
+    with contextlib.suppress(tf.errors.OpError):  # several strings stand packed in one field
+        values = tf.io.parse_tensor(tensor.SerializeToString(), tf.string)
+        values = tf.reshape(values, [-1]).numpy().tolist()
+        names = [value for value in values if 0 < len(value) < 4096]
+        if len(names) <= sample or any(_is_file(name) for name in names[:sample]):
+            return names
+    return []
+
+
+def _is_file(name):
+    with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
+        return _file_size(name.decode()) is not None
+    return False
 
 
 def _file_size(name):
