@@ -54,6 +54,7 @@ set(ops_sources
     ops/pauses.cc
     ops/randomness.cc
     ops/settings.cc
+    ops/size_error.cc
     ops/visit_ratios.cc)
 set(lp_sources
     lp/glpk_solver.cc

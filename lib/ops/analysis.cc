@@ -16,6 +16,7 @@
 #include "ops/inline_probe.h"
 #include "ops/laws.h"
 #include "ops/memory_ledger.h"
+#include "ops/size_error.h"
 #include "ops/visit_ratios.h"
 
 namespace plumber {
@@ -172,6 +173,15 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
     node.elements_per_epoch = cardinality[n];
     node.cache = verdicts[n];
     node.materialized_bytes = materialized_bytes(cardinality[n], node.bytes_per_element);
+  }
+  const auto errors = size_errors(p, a.nodes);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    NodeAnalysis& node = a.nodes[static_cast<NodeId>(i)];
+    const auto& error = errors[static_cast<NodeId>(i)];
+    if (!error) continue;
+    node.elements_error = error->elements * node.elements_per_epoch.elements;
+    if (node.materialized_bytes)
+      node.materialized_error_bytes = error->bytes * *node.materialized_bytes;
   }
   add_disk_bytes(p, a);
 }

@@ -57,6 +57,8 @@ struct NodeAnalysis {
   double disk_bytes = 0;  // per root element
   Cardinality elements_per_epoch;
   std::optional<double> materialized_bytes;
+  // Half the width of their 95 % intervals (size_error.h); nullopt where the number is unknown.
+  std::optional<double> elements_error, materialized_error_bytes;
   double held_bytes = 0;
   std::optional<double> buffer_fill;
   bool below_cache = false;

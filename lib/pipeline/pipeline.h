@@ -80,6 +80,10 @@ struct Counters {
   double consumer_elements = 0;  // its consumers' elements when they were last seen with it
   double ended_iterators = 0;    // alive when the whole data set's iterator came to its end
   double ended_elements = 0;     // elements of these
+  double gone_iterators = 0;     // model: that ended while their consumer went on (a file's reader)
+  double gone_elements = 0;      // of these, as last seen
+  double gone_squares = 0;       // sum of the squares of their elements
+  double live_elements = 0;      // of those alive at the dump
   double buffered_elements = 0;
   double buffered_bytes = 0;
   bool operator==(const Counters&) const = default;

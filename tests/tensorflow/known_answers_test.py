@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines whose demands, visit ratios and sizes are known before they are traced."""
 import json
+import random
 import subprocess
 import time
 import unittest
@@ -47,7 +48,7 @@ def cpu_s(text, calls=100):
     return costs[0] - costs[1]
 
 
-class KnownAnswersTest(FolderTest):
+class TracedTest(FolderTest):
     def analyze(self, dataset, seconds=SECONDS):
         plumber_tf.record(dataset, seconds, self.path("t.pb"))
         done = subprocess.run([plumber_binary(), "analyze", self.path("t.pb"), "--format", "json"],
@@ -78,6 +79,8 @@ class KnownAnswersTest(FolderTest):
                 if attempt == times - 1:
                     raise
 
+
+class KnownAnswersTest(TracedTest):
     def test_demands_are_the_cpu_that_functions_burn(self):
         def check():
             expected = [BATCH * cpu_s(TEXTS[name]) for name in ("long", "short")]
@@ -134,6 +137,58 @@ class KnownAnswersTest(FolderTest):
         for found, known in zip(sizes, [elements * string, elements * length]
                                 + 3 * [elements * length * 4]):
             self.within(found, known, 0.02)
+
+
+class PartialEpochTest(TracedTest):
+    """What a trace that stops within the first epoch says of the whole."""
+    FILES, RECORDS = 24, 250
+
+    def files(self, options=""):
+        dice = random.Random(1)
+        paths = [self.path(f"{k}{options}.tfrecord") for k in range(self.FILES)]
+        for path in paths:
+            with tf.io.TFRecordWriter(path, options) as writer:
+                for _ in range(int(self.RECORDS * dice.uniform(0.5, 1.5))):
+                    writer.write(dice.randbytes(dice.randrange(50, 800)))
+        return paths
+
+    def check(self, dataset, most_error):
+        elements = size = 0
+        for element in dataset:
+            elements, size = elements + 1, size + len(element.numpy().tobytes())
+        for share in (0.05, 0.2, 0.6):
+            recorder, watched = plumber_tf._prepare(dataset, "bare")
+            for _ in zip(range(int(share * elements)), watched):
+                pass
+            recorder.finish()
+            plumber_tf._write(self.path("t.pb"), recorder.snapshot().SerializeToString())
+            done = subprocess.run([plumber_binary(), "analyze", self.path("t.pb"), "--format",
+                                   "json"], capture_output=True, text=True, check=True)
+            root = json.loads(done.stdout)["nodes"][-1]
+            if root["elements_per_epoch"] is None:  # not one file was read to its end
+                self.assertEqual((share, most_error), (0.05, None))
+                continue
+            for name, known, error in (("elements_per_epoch", elements, "elements_error"),
+                                       ("materialized_bytes", size, "materialized_error_bytes")):
+                self.assertLessEqual(abs(root[name] - known), root[error], (share, name))
+                if most_error:
+                    self.within(root[name], known, most_error)
+
+    def test_sizes_and_their_errors(self):
+        def bytes_of(record):
+            return tf.cast(tf.io.decode_raw(record, tf.uint8), tf.float32)
+
+        read = tf.data.TFRecordDataset
+        names = tf.data.Dataset.from_tensor_slices(self.files())
+        records = names.interleave(read, cycle_length=4, num_parallel_calls=2)
+        self.check(records.map(bytes_of), 0.1)
+        self.check(names.shuffle(50, seed=1).flat_map(read).map(bytes_of), 0.1)
+        long = records.filter(lambda record: tf.strings.length(record) > 300)
+        self.check(long.map(bytes_of).padded_batch(7), 0.15)
+        self.check(records.map(bytes_of).padded_batch(64, drop_remainder=True), 0.15)
+        packed = tf.data.Dataset.from_tensor_slices(self.files("GZIP"))
+        packed = packed.interleave(lambda name: read(name, "GZIP"), cycle_length=4)
+        self.check(packed.map(bytes_of), None)
 
 
 if __name__ == "__main__":
