@@ -264,7 +264,8 @@ class Passes {
 
   // One list, and the data sets of the items that are open now.
   bool in_first_pass(NodeId n) const {
-    return !ended_[n] && p_[n].inner.size() == 1 && counters(p_[n].inputs.front())->iterators == 1 &&
+    return !ended_[n] && p_[n].inner.size() == 1 &&
+           counters(p_[n].inputs.front())->iterators == 1 &&
            counters(p_[n].inner.front())->live_elements > 0;
   }
 

@@ -87,7 +87,8 @@ class SizeErrors {
     const Counters& inner = counters(p_[n].inner.front());
     const double mean = inner.gone_elements / items;
     const double square = inner.gone_squares / items - mean * mean;
-    return mean > 0 ? std::sqrt(std::max(0.0, square) * items / (items - 1)) / mean : kUnknownSpread;
+    return mean > 0 ? std::sqrt(std::max(0.0, square) * items / (items - 1)) / mean
+                    : kUnknownSpread;
   }
 
   double of_ratio(NodeId n) const {
