@@ -44,6 +44,7 @@ set(ops_sources
     ops/findings.cc
     ops/findings_buffers.cc
     ops/findings_caches.cc
+    ops/findings_order.cc
     ops/findings_shapes.cc
     ops/findings_speed.cc
     ops/hand_off.cc
