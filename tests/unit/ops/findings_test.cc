@@ -282,7 +282,8 @@ TEST_CASE("finding: a shard above a costly map") {
   b.add("decode", "MapDataset", {"range"}).function({}, "decode").counts(4000, 8, 0.8);
   b.add("shard", "ShardDataset", {"decode"}).count(4).counts(1000, 8);
   const std::string found = finding(b.build(), "late-choice");
-  CHECK(found.starts_with("warning: ShardDataset shard throws away elements that decode"));
+  CHECK(found.starts_with("warning: "));
+  CHECK(found.find("throws away elements that") != std::string::npos);
   CHECK(found.ends_with(".shard(...) before .map(decode)\n"));
 }
 
