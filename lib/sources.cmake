@@ -51,6 +51,7 @@ set(ops_sources
     ops/findings.cc
     ops/findings_buffers.cc
     ops/findings_caches.cc
+    ops/findings_order.cc
     ops/findings_shapes.cc
     ops/findings_speed.cc
     ops/hand_off.cc
@@ -61,6 +62,7 @@ set(ops_sources
     ops/pauses.cc
     ops/randomness.cc
     ops/settings.cc
+    ops/size_error.cc
     ops/visit_ratios.cc)
 set(lp_sources
     lp/glpk_solver.cc

@@ -121,7 +121,7 @@ _SCHEMA = {
                 "16 repeated string warnings, 17 int64 epochs_completed, 18 int64 epochs_elements,"
                 "19 repeated int64 ended_iterators, 20 repeated IteratorStart starts,"
                 "21 repeated LostIterator lost, 22 int64 first_element_time,"
-                "23 int64 first_element_process_time",
+                "23 int64 first_element_process_time, 24 double run_queue_wait_s",
     "IteratorStart": "1 int64 node_id, 2 int64 processing_time, 3 int64 elements,"
                      "4 int64 buffered_elements",
     "LostIterator": "1 int64 node_id, 2 int64 consumer_elements",
@@ -460,7 +460,7 @@ def source_files(graph):
     names = set()
     for node in all_nodes(graph):
         if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_STRING:
-            names.update(v for v in node.attr["value"].tensor.string_val if 0 < len(v) < 4096)
+            names.update(_file_names(node.attr["value"].tensor))
     sizes = {}
     for name in sorted(names):
         with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
@@ -469,6 +469,24 @@ def source_files(graph):
             if size is not None:
                 sizes[text] = size
     return sizes
+
+
+def _file_names(tensor):
+    """What may be file names among the strings of a constant; texts of a data set are not."""
+    sample = 100
+    with contextlib.suppress(tf.errors.OpError):  # several strings stand packed in one field
+        values = tf.io.parse_tensor(tensor.SerializeToString(), tf.string)
+        values = tf.reshape(values, [-1]).numpy().tolist()
+        names = [value for value in values if 0 < len(value) < 4096]
+        if len(names) <= sample or any(_is_file(name) for name in names[:sample]):
+            return names
+    return []
+
+
+def _is_file(name):
+    with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
+        return _file_size(name.decode()) is not None
+    return False
 
 
 def _file_size(name):
@@ -648,6 +666,8 @@ class Recorder:
         self.poll_times = [0, 0.0, 0.0]  # polls, time of the first, time of the last
         self.poller_cpu_s = 0.0
         self.probe_cpu_s = 0.0
+        self.queue_wait_s = 0.0
+        self._queued_ns = {}
         self.calibration = None
         self._live = []       # (weak reference to an iterator, its record)
         self._lock = threading.RLock()  # an iterator's __del__ may run while this thread polls
@@ -668,6 +688,7 @@ class Recorder:
             if not self.records:
                 self.start_ns, self.start_cpu_ns = time.time_ns(), time.process_time_ns()
                 self._threads.sample()
+                self._queued_ns = _run_queue_waits()
                 self._thread.start()
             record = _IteratorRecord()
             self.records.append(record)
@@ -682,6 +703,9 @@ class Recorder:
         if self._thread.is_alive():
             self._thread.join()
         self.poll()
+        now = _run_queue_waits()
+        self.queue_wait_s = sum(max(0, ns - self._queued_ns.get(task, 0))
+                                for task, ns in now.items()) / 1e9
         self._finished = True
         self._threads.sample()
 
@@ -779,6 +803,7 @@ class Recorder:
         facts.memory_total_bytes = int(_number(_proc_table("/proc/meminfo").get("MemTotal"))) * 1024
         facts.pipeline_cpu_s = self._pipeline_cpu_s()
         facts.inline_probe_cpu_s = self.probe_cpu_s
+        facts.run_queue_wait_s = self.queue_wait_s
         if self.calibration is not None:
             facts.calibration.CopyFrom(self.calibration)
         own = _return_node(self.program).attr
@@ -821,6 +846,16 @@ def _add_model(into, model, offset):
     into.optimization_params.CopyFrom(model.optimization_params)
     into.dataset_name = model.dataset_name
     into.gap_times[:] = [*into.gap_times, *model.gap_times][-GAPS_KEPT:]
+
+
+def _run_queue_waits():
+    """Nanoseconds that each living thread was ready to run and had no core, where Linux says so."""
+    waits = {}
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for task in os.listdir("/proc/self/task"):
+            fields = _text(f"/proc/self/task/{task}/schedstat").split()
+            waits[task] = int(fields[1]) if len(fields) > 1 else 0
+    return waits
 
 
 class _PipelineThreads:

@@ -16,6 +16,7 @@
 #include "ops/inline_probe.h"
 #include "ops/laws.h"
 #include "ops/memory_ledger.h"
+#include "ops/size_error.h"
 #include "ops/visit_ratios.h"
 
 namespace plumber {
@@ -28,12 +29,15 @@ constexpr double kNextManyTensors_s = 110e-6;
 constexpr double kTolerance = 0.1;
 constexpr double kConsumerBound = 0.10, kBalanced = 0.25;
 
-double think_time_s(const Pipeline& p, const AnalysisOptions& options) {
+// An empty next() was part of each period of a bare trace: it took no longer than that.
+double think_time_s(const Pipeline& p, const AnalysisOptions& options, const Rate& rate) {
   if (options.think_time_s) return *options.think_time_s;
   if (!p.consumer.bare) return p.consumer.think_time_s.value_or(0);
   if (p.recorder && p.recorder->calibration && p.recorder->calibration->next_s > 0)
     return p.recorder->calibration->next_s;
-  return p[p.root].components > 1 ? kNextManyTensors_s : kNextOneTensor_s;
+  const double next_s = p[p.root].components > 1 ? kNextManyTensors_s : kNextOneTensor_s;
+  const double most_per_s = rate.observed_per_s.value_or(0);
+  return p.recorder && most_per_s > 0 ? std::min(next_s, 1 / most_per_s) : next_s;
 }
 
 bool knows_think_time(const Pipeline& p, const AnalysisOptions& options) {
@@ -43,7 +47,9 @@ bool knows_think_time(const Pipeline& p, const AnalysisOptions& options) {
 void judge_consumer(const Pipeline& p, const AnalysisOptions& options, Analysis& a) {
   if (!a.rate.observed_per_s || *a.rate.observed_per_s <= 0 || !knows_think_time(p, options))
     return;
-  const double period_s = 1 / *a.rate.observed_per_s;
+  // What starting the next epoch takes is nobody's waiting for an element.
+  const double epochs_s = a.rate.epoch_start_s.value_or(0) * p.dumps.back().epochs;
+  const double period_s = 1 / *a.rate.observed_per_s - epochs_s / a.root_elements;
   const double think_s = a.costs.think_time_s;
   const double wait = std::clamp(1 - think_s / period_s, 0.0, 1.0);
   a.consumer.think_time_s = think_s;
@@ -91,6 +97,19 @@ void bound(const Pipeline& p, Analysis& a) {
     a.nodes[static_cast<NodeId>(i)].segment = now.segment[static_cast<NodeId>(i)];
 }
 
+// Time of a short epoch that its elements do not explain: making iterators, filling buffers, and
+// whatever the consumer does between two epochs.
+std::optional<double> epoch_start_s(const Pipeline& p, const Analysis& a) {
+  constexpr double kShort_s = 1, kLeastShare = 0.3, kFew = 3;
+  const PipelineDump& last = p.dumps.back();
+  if (last.epochs < kFew || last.root_elements <= 0 || a.bounds.empty()) return std::nullopt;
+  const double elements = last.epochs_elements / last.epochs;
+  const double epoch_s = elements * last.time_s / last.root_elements;
+  const double start_s = epoch_s - elements / a.bounds.front().bound_per_s;
+  if (epoch_s > kShort_s || start_s < kLeastShare * epoch_s) return std::nullopt;
+  return start_s;
+}
+
 void set_trust(const CounterWindow& w, const Demands& d, Analysis& a) {
   if (d.node_time_s > 0 && w.process_cpu_s > 0) a.trust.cpu_ratio = w.process_cpu_s / d.node_time_s;
   if (a.rate.observed_per_s.value_or(0) <= 0) return;
@@ -112,6 +131,23 @@ VisitRatios settled_ratios(const Pipeline& p, const CounterWindow& w) {
     if (cardinality[n].kind == Cardinality::Kind::kKnown) epoch[n] = cardinality[n].elements;
   }
   return visit_ratios(p, w, &epoch);
+}
+
+// The window without the time up to the first element, unless that is when the elements within it
+// were made: some ops (group_by_reducer) read all of their input first, and a node on one thread
+// cannot have worked longer than the time that passed.
+CounterWindow settled_window(const Pipeline& p) {
+  CounterWindow window = counter_window(p);
+  if (!(window.start_s > 0)) return window;
+  const VisitRatios ratios = settled_ratios(p, window);
+  const PerNode<NodeAnalysis> nodes = demands(p, window, ratios, filled_caches(p, window)).nodes;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    if (p[n].threading == Threading::kSynchronous && !p[n].outer && !p[n].autotuned &&
+        nodes[n].busy_cores > 1 + kTolerance && nodes[n].parallelism == 1)
+      return counter_window(p, StartTime::kKept);
+  }
+  return window;
 }
 
 // Dialect model: the bytes that a reader takes from its files, by their sizes (compressed or not).
@@ -142,6 +178,15 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
     node.elements_per_epoch = cardinality[n];
     node.cache = verdicts[n];
     node.materialized_bytes = materialized_bytes(cardinality[n], node.bytes_per_element);
+  }
+  const auto errors = size_errors(p, a.nodes);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    NodeAnalysis& node = a.nodes[static_cast<NodeId>(i)];
+    const auto& error = errors[static_cast<NodeId>(i)];
+    if (!error) continue;
+    node.elements_error = error->elements * node.elements_per_epoch.elements;
+    if (node.materialized_bytes)
+      node.materialized_error_bytes = error->bytes * *node.materialized_bytes;
   }
   add_disk_bytes(p, a);
 }
@@ -182,7 +227,7 @@ void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Ana
 
 Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   Analysis a;
-  const CounterWindow window = counter_window(pipeline);
+  const CounterWindow window = settled_window(pipeline);
   a.elapsed_s = window.elapsed_s;
   a.root_elements = window.root_elements;
   a.dumps = pipeline.dumps.size();
@@ -198,7 +243,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   Demands d = demands(pipeline, window, ratios, filled);
   a.nodes = std::move(d.nodes);
   a.costs = std::move(d.costs);
-  a.costs.think_time_s = think_time_s(pipeline, options);
+  a.costs.think_time_s = think_time_s(pipeline, options, a.rate);
   a.setting = traced_setting(pipeline);
   for (std::size_t i = 0; i < pipeline.size(); ++i)
     a.setting[static_cast<NodeId>(i)].cached = filled[static_cast<NodeId>(i)];
@@ -209,6 +254,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
     correct(pipeline, window, a);
     fit(pipeline, window, filled, a);
     bound(pipeline, a);
+    a.rate.epoch_start_s = epoch_start_s(pipeline, a);
     judge_consumer(pipeline, options, a);
     set_trust(window, d, a);
   }

@@ -30,6 +30,15 @@ struct CacheVerdict {
   bool python_only = false;  // content only by Python functions
 };
 
+/// How the CPU of a node is known, the surest first.
+enum class CpuBasis {
+  kThreadClock,  // opstats: the threads' CPU clocks
+  kNodeTime,     // time in the node, which cannot wait and had its core
+  kScaled,       // the same, waits for a core taken out of all nodes alike
+  kAtMost,       // may wait (files, Python): what CPU the other nodes leave
+  kUnknown,
+};
+
 struct NodeAnalysis {
   double elements = 0;     // C_i, what polling lost put back
   double visit_ratio = 0;  // V_i
@@ -37,6 +46,7 @@ struct NodeAnalysis {
   double calls = 0;                           // N_i per root element
   double service_s = 0;                       // s_i per element
   std::optional<double> cpu_s_per_element;    // d_i; unknown for sources of the model dialect
+  CpuBasis cpu_basis = CpuBasis::kUnknown;    // how sure that is
   double demand_s = 0;                        // D_i = V_i d_i (s_i where d_i is unknown)
   std::optional<double> rate_per_core_per_s;  // 1 / D_i; nullopt: no CPU used, unlimited
   double busy_cores = 0;                      // U_i
@@ -47,6 +57,8 @@ struct NodeAnalysis {
   double disk_bytes = 0;  // per root element
   Cardinality elements_per_epoch;
   std::optional<double> materialized_bytes;
+  // Half the width of their 95 % intervals (size_error.h); nullopt where the number is unknown.
+  std::optional<double> elements_error, materialized_error_bytes;
   double held_bytes = 0;
   std::optional<double> buffer_fill;
   bool below_cache = false;
@@ -88,6 +100,8 @@ struct Rate {
   std::optional<double> observed_per_s;  // nullopt: no time passed
   std::optional<std::pair<double, double>> ci95_per_s;
   std::optional<double> start_s;  // before it: until the first element
+  // Of each epoch where epochs are short: what its elements do not explain; the rate holds it.
+  std::optional<double> epoch_start_s;
 };
 
 struct ConsumerAnalysis {

@@ -256,9 +256,29 @@ class Passes {
     // Lists that were last seen half read, in short epochs: each stands beside the elements made
     // until then, and each had files open.
     const double lists = counters(list)->iterators, seen_with = counters(list)->consumer_elements;
+    if (in_first_pass(n)) return by_whole_items(n);
     if (opened < kWhole * lists * items) open *= lists, made = seen_with;
     if (opened - open < 1 || !(made > 0)) return std::nullopt;
     return made / (opened - open / 2);
+  }
+
+  // One list, and the data sets of the items that are open now.
+  bool in_first_pass(NodeId n) const {
+    return !ended_[n] && p_[n].inner.size() == 1 &&
+           counters(p_[n].inputs.front())->iterators == 1 &&
+           counters(p_[n].inner.front())->live_elements > 0;
+  }
+
+  // Of all that was made, what the items that are still open did not make.
+  std::optional<double> by_whole_items(NodeId n) const {
+    const NodeId list = p_[n].inputs.front();
+    const Counters& inner = *counters(p_[n].inner.front());
+    const double open = inner.iterators - inner.gone_iterators;
+    const double closed = counters(list)->elements - open;
+    const double made = std::max(counted(n), counters(n)->elements) +
+                        counters(n)->buffered_elements - inner.live_elements;
+    if (closed < 1 || !(made > 0)) return std::nullopt;
+    return std::max(made, inner.gone_elements) / closed;
   }
 
   // Records of the files that `list` names, as they come out of `n`, by the bytes of the files.

@@ -305,8 +305,10 @@ class Evaluator {
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const NodeCost& cost = costs_.nodes[id(i)];
       if (!active_[id(i)] || !cost.python || served_from_cache(id(i))) continue;
-      shares[id(i)] = cost.work_s;
-      held_s += cost.work_s;
+      // A function that waits has let the lock go.
+      const double lock_s = std::min(cost.work_s, cost.cpu_s);
+      shares[id(i)] = lock_s;
+      held_s += lock_s;
     }
     add_bound(BoundKind::kPythonLock, std::move(shares), held_s);
     note_period(held_s, 0, 0);

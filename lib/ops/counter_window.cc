@@ -72,7 +72,7 @@ void drop_start(const PipelineDump& dump, CounterWindow& window) {
 
 }  // namespace
 
-CounterWindow counter_window(const Pipeline& pipeline) {
+CounterWindow counter_window(const Pipeline& pipeline, StartTime start) {
   CounterWindow window;
   window.steady = window.total = PerNode<Counters>(pipeline.size());
   if (pipeline.dumps.empty()) return window;
@@ -83,7 +83,7 @@ CounterWindow counter_window(const Pipeline& pipeline) {
   window.process_cpu_s = last.process_cpu_s;
   window.root_elements = last.root_elements;
   if (pipeline.dumps.size() < 2) {
-    drop_start(last, window);
+    if (start == StartTime::kDropped) drop_start(last, window);
     return window;
   }
   const auto dumps = spaced_dumps(pipeline);

@@ -23,7 +23,9 @@ struct CounterWindow {
   std::optional<std::pair<double, double>> ci95_per_s;
 };
 
+enum class StartTime { kDropped, kKept };
+
 /// All zero for a pipeline without dumps.
-CounterWindow counter_window(const Pipeline& pipeline);
+CounterWindow counter_window(const Pipeline& pipeline, StartTime start = StartTime::kDropped);
 
 }  // namespace plumber

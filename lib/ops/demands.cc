@@ -11,6 +11,8 @@ namespace {
 
 // Node time that is mostly hand-off: what is left of it is a guess, and said so.
 constexpr double kLeastWorkShare = 0.25;
+// Of a core: Python functions that use so much keep their lock all the time.
+constexpr double kFullLock = 0.8;
 
 bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
 
@@ -111,29 +113,78 @@ class DemandsOf {
     return a.service_s * a.visit_ratio * root_elements();
   }
 
+  // CPU of the pipeline in the window; 0: unknown.
+  double pipeline_cpu_s() const {
+    const bool training = p_.recorder && p_.recorder->mode == "training";
+    const double own_s = p_.recorder ? p_.recorder->pipeline_cpu_s : 0;
+    if (own_s > 0 && p_.dumps.size() == 1) return own_s;
+    return training ? 0 : window_.process_cpu_s;
+  }
+
   // Wall time of CPU nodes can exceed the CPU that the process used when threads queue for a core.
+  // Functions that may wait for something else get what CPU the others leave.
   void find_kappa() {
-    double cpu_nodes_s = 0, sources_s = 0;
+    double cpu_nodes_s = 0, waiting_nodes_s = 0, sources_s = 0;
     for_each([&](NodeId n) {
       out_.node_time_s += node_time_s(n);
       if (p_[n].kind == Kind::kFileSource) sources_s += node_time_s(n);
-      if (p_[n].kind != Kind::kFileSource && !waits(n)) cpu_nodes_s += node_time_s(n);
+      if (p_[n].kind == Kind::kFileSource || waits(n)) return;
+      (may_wait(n) ? waiting_nodes_s : cpu_nodes_s) += node_time_s(n);
     });
-    const bool training = p_.recorder && p_.recorder->mode == "training";
-    const double own_s = p_.recorder ? p_.recorder->pipeline_cpu_s : 0;
-    const double cpu_s = own_s > 0 && p_.dumps.size() == 1 ? own_s
-                         : training                        ? 0
-                                                           : window_.process_cpu_s;
-    if (!opstats_ && cpu_s > 0 && cpu_nodes_s > 0) out_.kappa = std::min(1.0, cpu_s / cpu_nodes_s);
-    if (!opstats_ && cpu_s > cpu_nodes_s) note_waiting_sources(cpu_s - cpu_nodes_s, sources_s);
+    const double cpu_s = pipeline_cpu_s();
+    if (opstats_ || cpu_s <= 0) return;
+    if (cpu_nodes_s > 0) out_.kappa = std::min(1.0, cpu_s / cpu_nodes_s);
+    if (waiting_nodes_s > 0) out_.kappa = std::min(out_.kappa, share_on_core(cpu_s));
+    double left_s = std::max(0.0, cpu_s - out_.kappa * cpu_nodes_s);
+    if (waiting_nodes_s > 0) {
+      waiting_kappa_ = std::min(out_.kappa, left_s / waiting_nodes_s);
+      lock_is_full_ = left_s > kFullLock * window_.elapsed_s;
+      left_s -= waiting_kappa_ * waiting_nodes_s;
+    }
+    note_waiting_sources(left_s, sources_s);
   }
 
   // Readers that wait for a disk: what the process did not spend elsewhere is all that they can
   // have used of the cores.
   void note_waiting_sources(double left_cpu_s, double sources_s) {
     constexpr double kWaits = 0.5, kLeast = 0.02;
-    if (left_cpu_s < kWaits * sources_s)
+    if (left_cpu_s > 0 && left_cpu_s < kWaits * sources_s)
       source_cpu_share_ = std::max(kLeast, left_cpu_s / sources_s);
+  }
+
+  // Of the time in which threads could run.
+  double share_on_core(double cpu_s) const {
+    const bool known = p_.recorder && p_.dumps.size() == 1;
+    return cpu_s / (cpu_s + (known ? p_.recorder->run_queue_wait_s : 0));
+  }
+
+  template <class Test>
+  bool any_function(NodeId n, Test&& test) const {
+    const Node& node = p_[n];
+    return (node.function && test(node.function->facts)) ||
+           std::ranges::any_of(node.other_functions,
+                               [&](const Function& f) { return test(f.facts); });
+  }
+
+  bool calls_python(NodeId n) const {
+    return any_function(n, [](const FunctionFacts& f) { return !f.python.empty(); });
+  }
+
+  // For files, for Python's lock, or asleep in Python.
+  bool may_wait(NodeId n) const {
+    return calls_python(n) ||
+           any_function(n, [](const FunctionFacts& f) { return !f.file_reads.empty(); });
+  }
+
+  double kappa(NodeId n) const { return may_wait(n) ? waiting_kappa_ : out_.kappa; }
+
+  CpuBasis basis(NodeId n) const {
+    constexpr double kOnCore = 0.9;
+    if (opstats_) return CpuBasis::kThreadClock;
+    if (p_[n].kind == Kind::kFileSource) return CpuBasis::kUnknown;
+    if (pipeline_cpu_s() <= 0) return CpuBasis::kNodeTime;
+    if (may_wait(n)) return CpuBasis::kAtMost;
+    return out_.kappa >= kOnCore ? CpuBasis::kNodeTime : CpuBasis::kScaled;
   }
 
   // Their node time is waiting for another thread's element.
@@ -148,13 +199,14 @@ class DemandsOf {
     if (opstats_) {
       if (c.elements > 0) a.cpu_s_per_element = c.cpu_s / c.elements;
     } else if (p_[n].kind != Kind::kFileSource) {
-      a.cpu_s_per_element = out_.kappa * a.service_s;
+      a.cpu_s_per_element = kappa(n) * a.service_s;
     }
+    a.cpu_basis = basis(n);
     a.demand_s = a.visit_ratio * a.cpu_s_per_element.value_or(a.service_s);
     if (a.demand_s > 0) a.rate_per_core_per_s = 1 / a.demand_s;
     if (window_.elapsed_s > 0)
       a.busy_cores =
-          (opstats_ ? window_.steady[n].cpu_s : out_.kappa * node_time_s(n)) / window_.elapsed_s;
+          (opstats_ ? window_.steady[n].cpu_s : kappa(n) * node_time_s(n)) / window_.elapsed_s;
     a.calls = calls(n);
   }
 
@@ -214,7 +266,15 @@ class DemandsOf {
     if (is_parallel(mode) && per_element) over_s = many_ ? h.kpm_many : h.kpm;
     const double least_s = kLeastWorkShare * time_s, left_s = time_s - cost.calls * over_s;
     cost.work_clamped = left_s < least_s;
-    return out_.kappa * std::max(least_s, left_s);
+    return held_share(n) * std::max(least_s, left_s);
+  }
+
+  // Of node time, what another setting of the program would need too: not waits for a core, nor for
+  // a lock that is never free.
+  double held_share(NodeId n) const {
+    if (!may_wait(n)) return out_.kappa;
+    const bool queues = calls_python(n) && lock_is_full_ && is_parallel(setting_[n].mode);
+    return queues ? waiting_kappa_ : 1;
   }
 
   void cost(NodeId n) {
@@ -223,7 +283,7 @@ class DemandsOf {
     c.calls = a.calls;
     c.elements = a.visit_ratio;
     c.work_s = work_s(n, c);
-    c.cpu_s = opstats_ ? a.demand_s : c.work_s;
+    c.cpu_s = opstats_ ? a.demand_s : c.work_s * kappa(n) / std::max(1e-9, held_share(n));
     if (p_[n].kind == Kind::kFileSource) c.cpu_s *= source_cpu_share_;
     if (!opstats_ && p_[n].aligned)
       c.bookkeeping_s = out_.kappa * a.visit_ratio * bookkeeping_s(p_[n]);
@@ -236,11 +296,7 @@ class DemandsOf {
   // More than one busy core inside a Python function means that it lets the lock go.
   bool holds_python_lock(NodeId n) const {
     constexpr double kLetsGo = 1.1;
-    const auto python = [](const Function& f) { return !f.facts.python.empty(); };
-    const Node& node = p_[n];
-    const bool any = (node.function && python(*node.function)) ||
-                     std::any_of(node.other_functions.begin(), node.other_functions.end(), python);
-    return any && out_.nodes[n].busy_cores <= kLetsGo;
+    return calls_python(n) && out_.nodes[n].busy_cores <= kLetsGo;
   }
 
   const Pipeline& p_;
@@ -249,6 +305,8 @@ class DemandsOf {
   const PerNode<bool>& filled_;
   Setting setting_;
   Demands out_;
+  double waiting_kappa_ = 1;  // CPU share of node time that may be waiting
+  bool lock_is_full_ = false;
   bool opstats_ = false;
   bool many_ = false;
   double source_cpu_share_ = 1;  // CPU of what sources take; the rest is waiting

@@ -96,6 +96,7 @@ std::vector<Finding> findings(const Pipeline& pipeline, const Analysis& analysis
   find_cache_faults(look, found);
   find_large_buffers(look, found);
   find_odd_shapes(look, found);
+  find_odd_order(look, found);
   find_slow_parts(look, found);
   std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) {
     const double gain_a = a.gain_per_s.value_or(0), gain_b = b.gain_per_s.value_or(0);

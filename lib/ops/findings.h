@@ -13,6 +13,10 @@
 //   prefetch-large         a prefetch holds a large part of the memory
 //   short-epochs           starting the next epoch takes much of the time
 //   batch-of-batch, unbatch-of-batch, legacy-op, nested-parallel-reads    seldom meant
+//   late-choice            a shard or skip throws away what costly maps below it made
+//   one-file               readers in parallel, and one file
+//   many-calls             far more calls in flight than cores
+//   group-over-repeat      groups of an endless input
 //   sequential-op          a sequential op binds, and parallel calls would help
 //   few-calls              a parallel op binds with fewer calls in flight than there are cores
 //   cores-busy             all cores are busy: only less work or more cores help

@@ -128,14 +128,11 @@ void find_nested_reads(const Inspection& look, NodeId n, std::vector<Finding>& f
 
 // Epochs that were seen to their end and took longer than their elements explain.
 void find_short_epochs(const Inspection& look, std::vector<Finding>& found) {
-  constexpr double kShort_s = 1, kLeastShare = 0.3, kFew = 3;
-  if (look.pipeline.dumps.empty()) return;
+  const auto start_s = look.analysis.rate.epoch_start_s;
+  if (!start_s || look.pipeline.dumps.empty()) return;
   const PipelineDump& dump = look.pipeline.dumps.back();
-  if (dump.epochs < kFew || dump.root_elements <= 0 || look.now.period_s <= 0) return;
   const double elements = dump.epochs_elements / dump.epochs;
   const double epoch_s = elements * dump.time_s / dump.root_elements;
-  const double start_s = epoch_s - elements * look.now.period_s;
-  if (epoch_s > kShort_s || start_s < kLeastShare * epoch_s) return;
   found.push_back(
       {"short-epochs",
        Severity::kHint,
@@ -143,7 +140,7 @@ void find_short_epochs(const Inspection& look, std::vector<Finding>& found) {
        "epochs are so short that much of the time goes into making the iterators of the next one",
        format("{} epochs of {} elements, {} each, of which their elements need {}",
               format_count(dump.epochs), format_count(elements), format_seconds(epoch_s),
-              format_seconds(epoch_s - start_s)),
+              format_seconds(epoch_s - *start_s)),
        std::nullopt,
        ".repeat() above the last shuffle, and count the steps of an epoch"});
 }

@@ -52,11 +52,25 @@ CallsInFlight calls_in_flight(const NodeSetting& setting, double cores) {
   return {setting.parallelism, cores, setting.mode == Mode::kParallelInline};
 }
 
+namespace {
+
+// A call that waits (for a file, asleep in Python) keeps a thread of TensorFlow's pool meanwhile,
+// which has one for each core. Opstats has no hand-off: there calls were counted as they ran.
+double calls_at_once(const HandOff& h, const NodeCost& cost, const CallsInFlight& calls) {
+  constexpr double kWorks = 0.9;
+  const bool waits = h.wp > 0 && cost.calls > 0 && cost.cpu_s < kWorks * cost.work_s;
+  const double most =
+      waits ? std::min(calls.parallelism, std::floor(calls.cores)) : calls.parallelism;
+  return std::max(1.0, most);
+}
+
+}  // namespace
+
 ParallelCost parallel_cost(const HandOff& h, const Node& node, const NodeCost& cost,
                            const CallsInFlight& calls) {
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
   const ParallelCall call = parallel_call(h, work_s, calls);
-  const double beside = std::max(1.0, calls.parallelism);
+  const double beside = calls_at_once(h, cost, calls);
   ParallelCost all;
   all.serial_s = cost.work_s + cost.calls * call.wall_s;
   all.own_s = all.serial_s / beside;

@@ -38,6 +38,7 @@ std::string written(const Node& node);
 void find_cache_faults(const Inspection& look, std::vector<Finding>& found);
 void find_large_buffers(const Inspection& look, std::vector<Finding>& found);
 void find_odd_shapes(const Inspection& look, std::vector<Finding>& found);
+void find_odd_order(const Inspection& look, std::vector<Finding>& found);
 void find_slow_parts(const Inspection& look, std::vector<Finding>& found);
 
 }  // namespace plumber

@@ -8,7 +8,7 @@
 namespace plumber {
 namespace {
 
-constexpr double kShuffleSlot_bytes = 200;
+constexpr double kSlot_bytes = 200;
 constexpr double kReadAhead_bytes = 256 * 1024;
 
 double positive(std::optional<std::int64_t> value, double otherwise) {
@@ -92,9 +92,9 @@ class Ledger {
       case Kind::kWindow:
         return add(n, "window", positive(node.count, 1) * input_bytes(n));
       case Kind::kGroup:
-        return add(n, "groups", seen_in_buffer(n));
+        return add(n, "groups", open_groups_bytes(n));
       case Kind::kCache:
-        if (node.cache_file.empty()) add(n, "cache", nodes_[n].materialized_bytes.value_or(0));
+        if (node.cache_file.empty()) add(n, "cache", cached_bytes(nodes_[n]));
         return;
       case Kind::kMemorySource:
         if (node.op.starts_with("Tensor") && !node.outer)
@@ -109,7 +109,7 @@ class Ledger {
     const NodeId input = p_[n].inputs.empty() ? n : p_[n].inputs.front();
     const double held = std::min(buffer(n), elements(input, buffer(n)));
     const double b = nodes_[n].bytes_per_element > 0 ? nodes_[n].bytes_per_element : input_bytes(n);
-    add(n, "shuffle buffer", held * (b + kShuffleSlot_bytes));
+    add(n, "shuffle buffer", held * (b + kSlot_bytes));
   }
 
   bool reads_files(NodeId n) const {
@@ -126,8 +126,18 @@ class Ledger {
     add(n, "interleave buffers", bytes);
   }
 
-  double seen_in_buffer(NodeId n) const {
-    return p_.dumps.empty() ? 0 : p_.dumps.back().counters[n].buffered_bytes;
+  // Elements that were read and that no finished group has handed on. Batches of a fixed size tell
+  // how many those were, else bytes do.
+  double open_groups_bytes(NodeId n) const {
+    if (p_.dumps.empty() || p_[n].inputs.empty()) return 0;
+    const auto& counters = p_.dumps.back().counters;
+    const double in = counters[p_[n].inputs.front()].elements, each = input_bytes(n);
+    double out = each > 0 ? counters[n].bytes_produced / each : in;
+    for (const NodeId inner : p_[n].inner)
+      if (p_[inner].kind == Kind::kBatch && p_[inner].count.value_or(0) > 0)
+        out = counters[n].elements * static_cast<double>(*p_[inner].count);
+    const double waiting = std::max(0.0, in - out) / std::max(1.0, counters[n].iterators);
+    return std::max(counters[n].buffered_bytes, waiting * each);
   }
 
   const Pipeline& p_;
@@ -139,12 +149,20 @@ class Ledger {
 
 }  // namespace
 
-// Two blocks ahead for each open file and for as many more files.
+// Two blocks ahead for each open file, and for twice as many files that wait for their turn.
 double fetched_ahead_bytes(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, NodeId id,
                            double calls) {
   const Node& node = pipeline[id];
   const double ahead = positive(node.buffer_size, 2 * positive(node.block_length, 1));
-  return 2 * open_files(pipeline, nodes, id, calls) * ahead * nodes[id].bytes_per_element;
+  const double cycle = open_files(pipeline, nodes, id, calls);
+  const double all =
+      node.inputs.empty() ? 3 * cycle : elements_of(nodes, node.inputs.front(), 3 * cycle);
+  return std::min(3 * cycle, std::max(cycle, all)) * ahead * nodes[id].bytes_per_element;
+}
+
+double cached_bytes(const NodeAnalysis& node) {
+  if (!node.materialized_bytes) return 0;
+  return *node.materialized_bytes + kSlot_bytes * node.elements_per_epoch.elements;
 }
 
 Memory memory_ledger(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes,

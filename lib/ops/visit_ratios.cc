@@ -41,6 +41,7 @@ class Visits {
     switch (node.kind) {
       case Kind::kBatch:
       case Kind::kMapBatch:
+        if (!node.count && !p_.dumps.empty()) return pass_measured(n);
         return pass_all(n, std::max<double>(1, static_cast<double>(node.count.value_or(1))));
       case Kind::kFilter:
       case Kind::kShard:

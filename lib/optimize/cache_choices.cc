@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "lp/linear_program.h"
+#include "ops/memory_ledger.h"
 
 namespace plumber {
 namespace {
@@ -51,10 +52,9 @@ std::string why_not(const Problem& problem, NodeId id, double memory_bytes) {
   if (!node.materialized_bytes || *node.materialized_bytes <= 0) {
     return "the size of what it would hold is unknown";
   }
-  if (*node.materialized_bytes <= memory_bytes) return "";
+  if (cached_bytes(node) <= memory_bytes) return "";
   return fmt::format("it would hold {}, and {} of the budget are left",
-                     format_bytes(*node.materialized_bytes),
-                     format_bytes(std::max(0.0, memory_bytes)));
+                     format_bytes(cached_bytes(node)), format_bytes(std::max(0.0, memory_bytes)));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void find_caches(const Problem& problem, double memory_bytes, Choices& choices) 
     double smallest = smallest_above[id];
     if (is_candidate(problem, id) && active[id]) {
       std::string reason = why_not(problem, id, memory_bytes);
-      const double bytes = problem.analysis->nodes[id].materialized_bytes.value_or(0);
+      const double bytes = cached_bytes(problem.analysis->nodes[id]);
       const bool too_big = bytes > memory_bytes && why_illegal(problem, id).empty();
       if (too_big) choices.too_big.push_back(id);
       if (reason.empty() && shared[id] != 0)

@@ -38,7 +38,7 @@ void add_inserted(const Problem& problem, const Settled& settled, std::vector<Me
       items.push_back({name, "prefetch", elements * element_bytes(problem, id)});
     }
     if (setting.cached && problem.node(id).kind != Kind::kCache) {
-      items.push_back({name, "cache", problem.analysis->nodes[id].materialized_bytes.value_or(0)});
+      items.push_back({name, "cache", cached_bytes(problem.analysis->nodes[id])});
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/memory_ledger.h"
 #include "optimize/ledger.h"
 
 namespace plumber {
@@ -61,7 +62,7 @@ std::vector<double> missing_bytes(const Problem& problem, const BestPlan& plan) 
   const double as_it_is = stock_memory_bytes(problem);
   const double as_planned = held_without_caches(problem, plan);
   for (const NodeId id : plan.choices.too_big) {
-    const double bytes = problem.analysis->nodes[id].materialized_bytes.value_or(0);
+    const double bytes = cached_bytes(problem.analysis->nodes[id]);
     for (const double held : {as_it_is, as_planned}) {
       totals.push_back((bytes + held) * (1 + kRounding));
     }

@@ -151,7 +151,7 @@ class InputOf {
     const bool is_cache = problem_.node(id).kind == Kind::kCache;
     options.cache_read_s = is_cache ? cost.work_s : hand_off_.cache_read * cost.elements;
     if (problem_.node(id).inner.empty()) options.disk_s = reading_s(id, setting_[id]);
-    options.python_s = cost.python ? cost.work_s : 0;
+    options.python_s = cost.python ? std::min(cost.work_s, cost.cpu_s) : 0;
     return options;
   }
 

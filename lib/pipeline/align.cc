@@ -36,6 +36,7 @@ Counters counters_of(const OpCounters& op, const Node& node) {
 void list_unaligned_nodes(Pipeline& pipeline) {
   for (const Node& node : pipeline.nodes)
     if (!node.aligned && node.kind != Kind::kWrapper) pipeline.unaligned.graph.push_back(node.name);
+  if (pipeline.unaligned.model.empty()) pipeline.unaligned.unseen = pipeline.unaligned.graph;
 }
 
 }  // namespace

@@ -248,6 +248,13 @@ class Aligner {
       c.start_service_s += it.start_busy_s;
       c.start_elements += std::min(start, worked);
     }
+    if (it.consumer_elements) {
+      c.gone_iterators += 1;
+      c.gone_elements += it.elements;
+      c.gone_squares += it.elements * it.elements;
+    } else {
+      c.live_elements += it.elements;
+    }
     if (consumer >= 0) c.consumer_elements += it.consumer_elements.value_or(at(consumer).elements);
     if (!it.ended) return;
     c.ended_iterators += 1;

@@ -30,12 +30,20 @@ using tensorflow::NodeDef;
 constexpr std::size_t kMostNesting = 32;
 constexpr std::size_t kMostNodes = 100'000;
 
+struct Place;
+
+// A data set that a function captures: a node of the scope around it.
+struct Captured {
+  const NodeDef* def;
+  const Place* place;
+};
+
 // One scope under construction.
 struct Place {
   const GraphScope& scope;
-  std::string prefix;             // "" or "OUTER>"
-  std::optional<NodeId> outer;    // set after the outer node exists
-  std::vector<std::string> open;  // functions that we are inside of
+  std::string prefix;                                          // "" or "OUTER>"
+  std::vector<std::string> open;                               // functions that we are inside of
+  std::map<std::string, Captured, std::less<>> captured = {};  // by the argument's name
 };
 
 class Builder {
@@ -45,14 +53,14 @@ class Builder {
 
   void run() {
     const GraphScope scope(trace_.name, trace_.graph->node());
-    const Place place{scope, "", std::nullopt, {}};
-    pipeline_.root = walk(place, root(scope));
+    const Place place{scope, "", {}};
+    pipeline_.root = walk({&root(scope), &place});
   }
 
  private:
   struct Visit {
-    const NodeDef* def;
-    std::vector<const NodeDef*> inputs;
+    Captured at;
+    std::vector<Captured> inputs;
     std::size_t next = 0;
   };
 
@@ -78,14 +86,22 @@ class Builder {
     return n->second.i() + (traits.dataset_inputs == kInputs1N ? 1 : 0);
   }
 
+  // The data set behind an input or a returned value, captured ones included.
+  static std::optional<Captured> dataset_behind(const Place& place, const std::string& value) {
+    if (const NodeDef* def = place.scope.producer(value))
+      return is_dataset_op(def->op()) ? std::optional(Captured{def, &place}) : std::nullopt;
+    const auto captured = place.captured.find(place.scope.argument(value));
+    return captured == place.captured.end() ? std::nullopt : std::optional(captured->second);
+  }
+
   // A data set that a function captures stands among the inputs, too, but behind the op's own.
-  std::vector<const NodeDef*> dataset_inputs(const Place& place, const NodeDef& def) {
+  std::vector<Captured> dataset_inputs(const Place& place, const NodeDef& def) {
     const std::int64_t own = most_dataset_inputs(def);
-    std::vector<const NodeDef*> found;
+    std::vector<Captured> found;
     for (int i = 0; i < def.input_size(); ++i) {
       const auto producer = producer_of(def.input(i));
-      const NodeDef* input = place.scope.producer(def.input(i));
-      if (i < own && input && is_dataset_op(input->op())) found.push_back(input);
+      const auto input = dataset_behind(place, def.input(i));
+      if (i < own && input) found.push_back(*input);
       if (place.open.empty() && !producer.empty() && !place.scope.find(producer))
         warn(fmt::format("input '{}' of node '{}' is not in the program", producer, def.name()));
     }
@@ -93,29 +109,29 @@ class Builder {
   }
 
   // Nodes of one scope that `root` reaches, inputs first. Returns the root's id.
-  NodeId walk(const Place& place, const NodeDef& root) {
+  NodeId walk(const Captured& root) {
     std::unordered_map<const NodeDef*, std::optional<NodeId>> seen;  // nullopt: still open
     std::vector<Visit> stack;
-    const auto enter = [&](const NodeDef* def) {
-      seen.emplace(def, std::nullopt);
-      stack.push_back({def, dataset_inputs(place, *def), 0});
+    const auto enter = [&](const Captured& at) {
+      seen.emplace(at.def, std::nullopt);
+      stack.push_back({at, dataset_inputs(*at.place, *at.def), 0});
     };
-    enter(&root);
+    enter(root);
     while (true) {
       Visit& top = stack.back();
       if (top.next < top.inputs.size()) {
-        const NodeDef* input = top.inputs[top.next++];
-        const auto known = seen.find(input);
+        const Captured input = top.inputs[top.next++];
+        const auto known = seen.find(input.def);
         if (known == seen.end())
           enter(input);
         else if (!known->second)
-          refuse_cycle(place, *input);
+          refuse_cycle(*input.place, *input.def);
         continue;
       }
       std::vector<NodeId> inputs;
-      for (const NodeDef* input : top.inputs) inputs.push_back(*seen[input]);
-      const NodeId id = add_node(place, *top.def, std::move(inputs));
-      seen[top.def] = id;
+      for (const Captured& input : top.inputs) inputs.push_back(*seen[input.def]);
+      const NodeId id = add_node(*top.at.place, *top.at.def, std::move(inputs));
+      seen[top.at.def] = id;
       stack.pop_back();
       if (stack.empty()) return id;
     }
@@ -139,7 +155,8 @@ class Builder {
       warn(fmt::format("{}: the op {} is not known; its counters stand for themselves", node.name,
                        def.op()));
     const bool batches = node.kind == Kind::kBatch || node.kind == Kind::kMapBatch;
-    if (batches && node.count.value_or(0) <= 0)
+    const bool measured = !node.count && !trace_.dumps.empty();  // chosen while it runs: buckets
+    if (batches && !measured && node.count.value_or(0) <= 0)
       warn(fmt::format("{}: its batch size is no constant above 0; it is taken for 1", node.name));
     node.inputs = std::move(inputs);
     read_functions(place, def, node);
@@ -166,7 +183,7 @@ class Builder {
           node.function = std::move(read);
         else
           node.other_functions.push_back(std::move(read));
-        add_inner(place, function, node);
+        add_inner(place, def, function, node);
       }
     }
   }
@@ -190,7 +207,29 @@ class Builder {
     return known->second;
   }
 
-  void add_inner(const Place& place, const std::string& function, Node& node) {
+  // Data sets among the last arguments of a function, which are what it captures: they stand right
+  // behind the op's own inputs. Their scope is the one around, under the function's prefix.
+  static void capture(const Place& place, const NodeDef& def, const FunctionDef& function,
+                      std::vector<std::unique_ptr<Place>>& outside, Place& inside) {
+    const auto types = def.attr().find("Targuments");
+    if (types == def.attr().end()) return;
+    const int count = types->second.list().type_size();
+    const int own = static_cast<int>(most_dataset_inputs(def));
+    const int arguments = function.signature().input_arg_size();
+    if (count > arguments || own + count > def.input_size()) return;
+    for (int i = 0; i < count; ++i) {
+      const auto found = dataset_behind(place, def.input(own + i));
+      if (!found) continue;
+      outside.push_back(std::make_unique<Place>(
+          Place{found->place->scope, inside.prefix, inside.open, found->place->captured}));
+      inside.captured[function.signature().input_arg(arguments - count + i).name()] =
+          Captured{found->def, outside.back().get()};
+    }
+  }
+
+  // What a function captures is made anew within it, under its name.
+  void add_inner(const Place& place, const NodeDef& node_def, const std::string& function,
+                 Node& node) {
     const FunctionDef* def = functions_.find(function);
     if (!def) return;
     const bool recursive =
@@ -201,13 +240,13 @@ class Builder {
       return;
     }
     const GraphScope& scope = scope_of(function, *def);
-    Place inside{scope, node.name + ">", std::nullopt, place.open};
+    Place inside{scope, node.name + ">", place.open};
     inside.open.push_back(function);
+    std::vector<std::unique_ptr<Place>> outside;
+    capture(place, node_def, *def, outside, inside);
     std::map<std::string, std::string> returns(def->ret().begin(), def->ret().end());
-    for (const auto& [output, value] : returns) {
-      const NodeDef* root = scope.producer(value);
-      if (root && is_dataset_op(root->op())) node.inner.push_back(walk(inside, *root));
-    }
+    for (const auto& [output, value] : returns)
+      if (const auto root = dataset_behind(inside, value)) node.inner.push_back(walk(*root));
   }
 
   // A function may be entered from thousands of places.

@@ -99,6 +99,8 @@ std::int64_t transpose_rank(const NodeDef& node, const NodesByName& nodes) {
 
 void note_kernels(const NodeDef& node, const NodesByName& nodes, FunctionFacts& facts) {
   if (node.op().find("Regex") != std::string::npos) facts.locking.push_back(node.op());
+  if (node.op() == "ReadFile" || node.op() == "MatchingFiles")
+    facts.file_reads.push_back(node.op());
   switch (sharding(node.op())) {
     case Sharding::kNever:
       break;

@@ -53,13 +53,14 @@ void spread(const Reach& callee, const FunctionCall& call, Reach& caller) {
   add(facts.sharding, callee.facts.sharding);
   add(facts.sharding_large, callee.facts.sharding_large);
   add(facts.locking, callee.facts.locking);
+  add(facts.file_reads, callee.facts.file_reads);
 }
 
 Reach own_reach(FunctionBody& body) {
   FunctionFacts& facts = body.facts;
-  for (Names* names : {&facts.random, &facts.seeded, &facts.stateful, &facts.state_reads,
-                       &facts.python, &facts.control_flow, &facts.sharding, &facts.sharding_large,
-                       &facts.locking, &body.reordering})
+  for (Names* names : {&facts.random, &facts.seeded, &facts.file_reads, &facts.stateful,
+                       &facts.state_reads, &facts.python, &facts.control_flow, &facts.sharding,
+                       &facts.sharding_large, &facts.locking, &body.reordering})
     tidy(*names);
   facts.ops = std::min(kMostOps, facts.ops);
   return {facts, body.reordering, body.consumes_dataset};

@@ -62,6 +62,17 @@ const NodeDef* GraphScope::producer(std::string_view input) const {
   return node && node->op() == "Identity" ? nullptr : node;
 }
 
+std::string_view GraphScope::argument(std::string_view input) const {
+  std::string_view name = producer_of(input);
+  const NodeDef* node = find(name);
+  for (std::size_t steps = kMostIdentities; node && node->op() == "Identity" && steps > 0;
+       --steps) {
+    name = node->input_size() > 0 ? producer_of(node->input(0)) : std::string_view();
+    node = find(name);
+  }
+  return name;
+}
+
 const NodeDef* GraphScope::input(const NodeDef& node, int place) const {
   int data_inputs = 0;
   while (data_inputs < node.input_size() && node.input(data_inputs).rfind('^', 0) != 0)

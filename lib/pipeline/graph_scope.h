@@ -31,6 +31,9 @@ class GraphScope {
   /// The node behind an input, through Identity; nullptr for arguments and control inputs.
   const tensorflow::NodeDef* producer(std::string_view input) const;
 
+  /// The name of the argument behind an input, through Identity; that of a node if there is none.
+  std::string_view argument(std::string_view input) const;
+
   /// The data input at `place` (0 first, -1 last; control inputs do not count), or nullptr.
   const tensorflow::NodeDef* input(const tensorflow::NodeDef& node, int place) const;
 

@@ -55,6 +55,7 @@ struct FunctionFacts {
   std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
   // Random ops that give the same values in each run if their calls keep their order.
   std::vector<std::string> seeded;
+  std::vector<std::string> file_reads;  // ops that wait for files
 };
 
 struct Function {
@@ -82,6 +83,10 @@ struct Counters {
   double consumer_elements = 0;  // its consumers' elements when they were last seen with it
   double ended_iterators = 0;    // alive when the whole data set's iterator came to its end
   double ended_elements = 0;     // elements of these
+  double gone_iterators = 0;     // model: that ended while their consumer went on (a file's reader)
+  double gone_elements = 0;      // of these, as last seen
+  double gone_squares = 0;       // sum of the squares of their elements
+  double live_elements = 0;      // of those alive at the dump
   double buffered_elements = 0;
   double buffered_bytes = 0;
   bool operator==(const Counters&) const = default;
@@ -134,6 +139,8 @@ struct Node {
 struct Unaligned {
   std::vector<std::string> graph;  // nodes of the program without counters
   std::vector<std::string> model;  // iterators without a node of the program
+  // Of `graph`: every iterator has its node, so these had none that lived long enough to be seen.
+  std::vector<std::string> unseen;
 };
 
 /// The consumer of the root's elements.

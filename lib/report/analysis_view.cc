@@ -42,6 +42,11 @@ Sentence verdict_sentence(const Pipeline& pipeline, const Analysis& analysis) {
   switch (analysis.verdict) {
     case Verdict::kInputBound:
       sentence = {"Input-bound: ", {}};
+      if (!pipeline.consumer.bare && bound->kind == BoundKind::kConsumer) {
+        return {
+            "Input-bound: the consumer waits {} of the time, longer than the nodes' work explains.",
+            {share}};
+      }
       if (!pipeline.consumer.bare) {
         sentence = {"Input-bound: the consumer waits {} of the time; ", {share}};
       }
@@ -73,6 +78,10 @@ Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
   }
   if (analysis.rate.start_s) {
     sentence += {" after {} to the first", {{Unit::kSeconds, *analysis.rate.start_s}}};
+  }
+  if (analysis.rate.epoch_start_s) {
+    sentence += {", {} of each epoch between its elements",
+                 {{Unit::kSeconds, *analysis.rate.epoch_start_s}}};
   }
   if (analysis.cores > 0) {
     sentence +=
@@ -123,7 +132,8 @@ void add_overview(Report& report, const Pipeline& pipeline, const Analysis& anal
       {"rate", "",
        Fields{{{"observed_per_s", "", Unit::kPerSecond, value_of(analysis.rate.observed_per_s)},
                {"ci95_per_s", "", Unit::kPerSecond, interval},
-               {"start_s", "", Unit::kSeconds, value_of(analysis.rate.start_s)}}}});
+               {"start_s", "", Unit::kSeconds, value_of(analysis.rate.start_s)},
+               {"epoch_start_s", "", Unit::kSeconds, value_of(analysis.rate.epoch_start_s)}}}});
   report.sections.push_back(json_field("verdict", word_of(analysis.verdict)));
   report.sections.push_back(consumer_section(analysis.consumer));
   report.sections.push_back(
@@ -211,7 +221,8 @@ Report analysis_view(const Pipeline& pipeline, const Analysis& analysis) {
                    {"{} in all", {{Unit::kBytes, analysis.memory.held_bytes}}}));
   report.sections.push_back({"unaligned", "",
                              Fields{{{"graph", "", Unit::kNone, pipeline.unaligned.graph},
-                                     {"model", "", Unit::kNone, pipeline.unaligned.model}}}});
+                                     {"model", "", Unit::kNone, pipeline.unaligned.model},
+                                     {"unseen", "", Unit::kNone, pipeline.unaligned.unseen}}}});
   report.sections.push_back(findings_section(analysis.findings));
   if (analysis.verdict != Verdict::kConsumerBound && !analysis.bounds.empty()) {
     report.sections.push_back(

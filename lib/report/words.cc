@@ -38,6 +38,22 @@ std::string word_of(Verdict verdict) {
   return {};
 }
 
+std::string word_of(CpuBasis basis) {
+  switch (basis) {
+    case CpuBasis::kThreadClock:
+      return "thread-clock";
+    case CpuBasis::kNodeTime:
+      return "node-time";
+    case CpuBasis::kScaled:
+      return "scaled";
+    case CpuBasis::kAtMost:
+      return "at-most";
+    case CpuBasis::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
 std::string word_of(BoundKind kind) {
   switch (kind) {
     case BoundKind::kThread:

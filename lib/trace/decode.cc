@@ -209,6 +209,7 @@ Recorder decode_recorder(const trace::Recorder& in) {
   out.polling_interval_s = in.polling_interval_s();
   out.pipeline_cpu_s = in.pipeline_cpu_s();
   out.inline_probe_cpu_s = in.inline_probe_cpu_s();
+  out.run_queue_wait_s = in.run_queue_wait_s();
   for (const auto& fill : in.buffer_fill())
     out.buffer_fill.push_back({fill.node_id(), fill.mean_elements()});
   if (in.has_calibration()) out.calibration = decode_calibration(in.calibration());

@@ -110,6 +110,7 @@ struct Recorder {
   double polling_interval_s = 0;
   double pipeline_cpu_s = 0;  // 0: unknown
   double inline_probe_cpu_s = 0;
+  double run_queue_wait_s = 0;  // of all threads, ready but without a core; 0: unknown
   std::vector<BufferFill> buffer_fill;
   std::optional<Calibration> calibration;
   std::string element_spec;

@@ -32,8 +32,11 @@ class ShortEpochsTest(FolderTest):
             epochs += 1
         recorder.finish()
         plumber_tf._write(self.path("t.pb"), recorder.snapshot().SerializeToString())
-        done = subprocess.run([plumber_binary(), "analyze", self.path("t.pb"), "--format", "json"],
-                              capture_output=True, text=True, check=False)
+        return self.read("analyze")
+
+    def read(self, command, *options):
+        done = subprocess.run([plumber_binary(), command, self.path("t.pb"), *options,
+                               "--format", "json"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -122,7 +125,7 @@ class CountTest(ShortEpochsTest):
         self.assertEqual(analysis["unaligned"]["model"], [])
         Range(64).save(self.path("saved"))
         self.assertEqual(self.analyze(tf.data.Dataset.load(self.path("saved")))["unaligned"],
-                         {"graph": [], "model": []})
+                         {"graph": [], "model": [], "unseen": []})
 
 
 class BlameTest(ShortEpochsTest):
@@ -137,6 +140,20 @@ class BlameTest(ShortEpochsTest):
                          "MapDataset")
         self.assertEqual(self.bottleneck(Range(50).map(work).shuffle(100).repeat().batch(5)),
                          "MapDataset")
+
+    def test_time_between_epochs_is_nobodys_waiting(self):
+        dataset = Range(104).map(work, num_parallel_calls=2).batch(8).prefetch(2)
+        with plumber_tf.trace(dataset, self.path("t.pb"), calibrate=False) as watched:
+            for _ in range(8):
+                for _ in watched:
+                    time.sleep(0.005)
+                time.sleep(0.06)  # validation, a checkpoint
+        analysis = self.read("analyze")
+        self.assertEqual((analysis["verdict"], analysis["bottleneck"]["kind"]),
+                         ("consumer-bound", "consumer"))
+        self.assertGreater(analysis["rate"]["epoch_start_s"], 0.05)
+        plan = self.read("optimize", "--cores", "2", "--mem", "1G")
+        self.assertEqual(plan["predicted"]["bound"]["kind"], "consumer")
 
     def test_starting_epochs_is_said(self):
         analysis = self.analyze(Range(5).map(lambda x: x + 1))

@@ -275,3 +275,47 @@ TEST_CASE("most gain comes first, then the gravest") {
   for (const Finding& f : findings(p, a)) ids.push_back(f.id);
   CHECK(ids == std::vector<std::string>{"sequential-op", "augmentation-frozen", "legacy-op"});
 }
+
+TEST_CASE("finding: a shard above a costly map") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(4000).counts(4000, 8);
+  b.add("decode", "MapDataset", {"range"}).function({}, "decode").counts(4000, 8, 0.8);
+  b.add("shard", "ShardDataset", {"decode"}).count(4).counts(1000, 8);
+  const std::string found = finding(b.build(), "late-choice");
+  CHECK(found.starts_with("warning: "));
+  CHECK(found.find("throws away elements that") != std::string::npos);
+  CHECK(found.ends_with(".shard(...) before .map(decode)\n"));
+}
+
+TEST_CASE("finding: parallel readers of one file") {
+  PipelineBuilder b;
+  b.add("names", "TensorSliceDataset").source(1).counts(1, 20);
+  b.add("read>file", "TFRecordDataset").counts(100, 10);
+  b.add("read", "ParallelInterleaveDatasetV4", {"names"})
+      .holds("read>file")
+      .cycle(8)
+      .counts(100, 9);
+  CHECK(finding(b.build(), "one-file") != "none");
+}
+
+TEST_CASE("finding: a parallel map with calls far above the cores") {
+  const auto with = [](int calls) {
+    PipelineBuilder b;
+    b.add("range", "RangeDataset").source(4000).counts(4000, 8);
+    b.add("decode", "ParallelMapDatasetV2", {"range"})
+        .function({}, "decode")
+        .parallelism(calls)
+        .counts(4000, 8, 4);
+    return finding(b.build(), "many-calls");
+  };
+  CHECK(with(8) == "none");
+  CHECK(with(60) != "none");
+}
+
+TEST_CASE("finding: groups of an endless input") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(40).counts(400, 8);
+  b.add("repeat", "RepeatDataset", {"range"}).count(-1).counts(400, 8);
+  b.add("group", "GroupByWindowDataset", {"repeat"}).counts(40, 80);
+  CHECK(finding(b.build(), "group-over-repeat") != "none");
+}

@@ -53,7 +53,7 @@ TEST_CASE("what a training pipeline holds") {
   b.add("batch", "BatchDatasetV2", {"shuffle"}).count(10).counts(40, 50000);
   b.add("prefetch", "PrefetchDataset", {"batch"}).buffer(2).counts(40, 50000);
   CHECK(ledger(b.build()) ==
-        "read: interleave buffers 1064576\n"  // 4 files of 256 KiB, 8 times two records
+        "read: interleave buffers 1072576\n"  // 4 files of 256 KiB, 12 times two records
         "shuffle: shuffle buffer 520000\n"
         "prefetch: prefetch 100000\n"
         "batch: batch in flight 50000\n"
@@ -74,7 +74,7 @@ TEST_CASE("a memory cache holds its epoch, a file cache nothing; below one nothi
   b.add("low", "ShuffleDatasetV3", {"range"}).buffer(10).counts(50, 8);
   b.add("memory", "CacheDatasetV2", {"low"}).counts(150, 8);
   b.add("file", "CacheDatasetV2", {"memory"}).counts(150, 8).node().cache_file = "x";
-  CHECK(ledger(b.build(), "low") == "memory: cache 400\n");
+  CHECK(ledger(b.build(), "low") == "memory: cache 10400\n");
 }
 
 TEST_CASE("buffers inside an interleave count for each open file") {

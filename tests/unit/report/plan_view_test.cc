@@ -119,7 +119,7 @@ TEST_CASE("Every edit is a sentence") {
   CHECK(sentence(EditKind::kInsertCache) == "Add cache() in memory after map (decode).");
   CHECK(sentence(EditKind::kInsertCache, "/data/c") == "Add cache('/data/c') after map (decode).");
   CHECK(sentence(EditKind::kRehomeCache) == "Give the cache map (decode) a memory of its own.");
-  CHECK(sentence(EditKind::kReorder, "read") == "Move map (decode) next to read.");
+  CHECK(sentence(EditKind::kReorder, "read") == "Move map (decode) below read.");
   CHECK(sentence(EditKind::kRemove) == "Remove map (decode).");
   CHECK(sentence(EditKind::kSetOptions, "threading.private_threadpool_size", 4) ==
         "Set tf.data.Options threading.private_threadpool_size to 4.");
@@ -133,7 +133,7 @@ TEST_CASE("What was left out says why, and what more would bring is said when it
   const std::string text = text_of(result);
   CHECK(says(text,
              "  1. a cache after map (decode): its function is random\n"
-             "  2. reorder at read: nothing to gain\n"));
+             "  2. moving read below a map: nothing to gain\n"));
   CHECK(says(text, "What more would bring\n  memory to add   4.2 GiB\n  what it brings  +12/s\n"));
   CHECK_FALSE(says(text, "one more core"));
 }
