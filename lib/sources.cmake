@@ -32,6 +32,7 @@ set(pipeline_sources
     pipeline/op_table.cc
     pipeline/plan.cc
     pipeline/plan_file.cc
+    pipeline/program_options.cc
     pipeline/seed_generators.cc)
 set(ops_sources
     ops/above.cc

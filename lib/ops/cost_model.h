@@ -61,8 +61,8 @@ struct NodeCost {
   double elements = 0;    // e_i = V_i
   double disk_bytes = 0;  // file bytes read
   std::string file{};     // one of them; empty: unknown
-  double iterators = 0;       // inner iterators opened (flat_map, interleave)
-  bool python = false;        // holds the Python lock
+  double iterators = 0;   // inner iterators opened (flat_map, interleave)
+  bool python = false;    // holds the Python lock
   double bookkeeping_s = 0;   // of work_s and cpu_s, what a program without AUTOTUNE saves
   bool work_clamped = false;  // node time is mostly hand-off: too small to measure
 };

@@ -11,13 +11,13 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "options.pb.h"
 #include "pipeline/align.h"
 #include "pipeline/batch_form.h"
 #include "pipeline/fingerprint.h"
 #include "pipeline/function_facts.h"
 #include "pipeline/graph_scope.h"
 #include "pipeline/node_attributes.h"
+#include "pipeline/program_options.h"
 #include "pipeline/seed_generators.h"
 
 namespace plumber {
@@ -271,47 +271,6 @@ class Builder {
   std::set<std::string> warned_;
 };
 
-std::optional<tensorflow::data::Options> options_of(const NodeDef& node) {
-  tensorflow::data::Options options;
-  const auto attribute = node.attr().find("serialized_options");
-  if (node.op() != "OptionsDataset" || attribute == node.attr().end()) return std::nullopt;
-  if (!options.ParseFromString(attribute->second.s())) return std::nullopt;
-  return options;
-}
-
-// Options.deterministic decides for the parallel ops that leave it to the options.
-void apply_determinism(const GraphDef& graph, Pipeline& pipeline) {
-  bool deterministic = true;
-  for (const NodeDef& node : graph.node())
-    if (const auto options = options_of(node); options && options->has_deterministic())
-      deterministic = options->deterministic();
-  if (deterministic) return;
-  for (Node& node : pipeline.nodes)
-    if (node.determinism_by_options) node.deterministic = false;
-}
-
-/// The user's Options; those of a tracer that stand in the graph do not count.
-ProgramOptions program_options(const GraphDef& graph, bool has_tracers_options) {
-  ProgramOptions result;
-  if (has_tracers_options) return result;
-  bool defaults = true;
-  std::optional<bool> parallelises_maps, injects_prefetch;
-  for (const NodeDef& node : graph.node()) {
-    const auto options = options_of(node);
-    if (!options) continue;
-    const auto& rewrites = options->optimization_options();
-    if (options->autotune_options().has_enabled())
-      result.autotune = options->autotune_options().enabled();
-    if (rewrites.has_apply_default_optimizations())
-      defaults = rewrites.apply_default_optimizations();
-    if (rewrites.has_map_parallelization()) parallelises_maps = rewrites.map_parallelization();
-    if (rewrites.has_inject_prefetch()) injects_prefetch = rewrites.inject_prefetch();
-  }
-  result.parallelises_maps = result.autotune && parallelises_maps.value_or(defaults);
-  result.injects_prefetch = result.autotune && injects_prefetch.value_or(defaults);
-  return result;
-}
-
 bool reads_variable(const Function& function) {
   const auto& reads = function.facts.state_reads;
   return std::find(reads.begin(), reads.end(), "ReadVariableOp") != reads.end();
@@ -324,24 +283,6 @@ void warn_of_frozen_variables(Pipeline& pipeline) {
           "{}: its function reads a variable; a written program keeps the value that it had when "
           "the trace was recorded",
           node.name));
-}
-
-// The prototype recorder's own options, which stand in the graphs of traces without field 101.
-std::vector<std::string> recorder_options(const Trace& trace) {
-  if (trace.recorder || trace.dialect != Dialect::kModel) return {};
-  for (const NodeDef& node : trace.graph->node()) {
-    const auto options = options_of(node);
-    if (!options) continue;
-    const auto& optimization = options->optimization_options();
-    const bool ours = optimization.has_apply_default_optimizations() &&
-                      !optimization.apply_default_optimizations() &&
-                      options->threading_options().max_intra_op_parallelism() == 1 &&
-                      options->autotune_options().enabled();
-    if (ours)
-      return {"experimental_optimization.apply_default_optimizations",
-              "threading.max_intra_op_parallelism", "autotune.enabled"};
-  }
-  return {};
 }
 
 void set_outer_of_inner_chains(Pipeline& pipeline) {

@@ -96,6 +96,7 @@ Edit random_edit(Dice& dice, const std::vector<std::string>& names, std::size_t 
   if (edit.kind == EditKind::kConvert) edit.to = dice.of(targets);
   if (edit.kind == EditKind::kReorder || edit.kind == EditKind::kMoveIntoFunction)
     edit.to = names[place > 0 ? place - 1 : 0];
+  if (edit.kind == EditKind::kInsertPartialCache) edit.to = names[dice.below(place + 1)];
   if (edit.kind == EditKind::kSetOptions) edit.to = dice.of(options);
   const std::vector<EditValue> values = {std::int64_t{2}, std::int64_t{3}, std::int64_t{-1}, true,
                                          EditValue()};
