@@ -204,7 +204,7 @@ class DemandsOf {
     a.cpu_basis = basis(n);
     a.demand_s = a.visit_ratio * a.cpu_s_per_element.value_or(a.service_s);
     if (a.demand_s > 0) a.rate_per_core_per_s = 1 / a.demand_s;
-    if (window_.elapsed_s > 0)
+    if (window_.elapsed_s > 0 && (opstats_ || !waits(n)))
       a.busy_cores =
           (opstats_ ? window_.steady[n].cpu_s : kappa(n) * node_time_s(n)) / window_.elapsed_s;
     a.calls = calls(n);

@@ -4,8 +4,8 @@
 //
 //   elements   none where the program tells, or a pass was seen to its end;
 //              by the bytes of files: 2 sqrt((1 - f) / m), of m records seen, a share f of all;
-//              by whole files: 2 cv sqrt((1 - f) / k), of k files read to their end, cv the spread
-//              of their records; 1/2 if it cannot be seen;
+//              by whole files: t cv sqrt((1 - f) / k), of k files read to their end, cv the spread
+//              of their records beside three files of spread 1/2, t Student's;
 //              measured ratios (filter, unbatch): 2 sqrt((1 - f) (1 - r) / m), r at most 1
 //   bytes      2 c sqrt((1 - f) / m), c = 1/2: elements that vary by half of their mean
 //

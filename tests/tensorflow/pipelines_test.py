@@ -29,7 +29,7 @@ def make():
         done = bridge("trace", f"{source}:make", "--seconds", 1.5, "--no-calibrate",
                       "-o", self.path("trace.pb"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        done = self.optimize("--no-cache")
+        done = self.optimize("--no-cache", "--no-moves")
         self.assertEqual(done.returncode, 0, done.stderr)
         edits = {edit["edit"] for edit in json.loads(
             (self.folder / "plan.json").read_text())["edits"]}
