@@ -293,7 +293,7 @@ class Evaluator {
   }
 
   void add_disk_bound() {
-    for (DiskLoad& load : disk_loads(p_, costs_, setting_, machine_, result_.segment)) {
+    for (DiskLoad& load : disk_loads(p_, costs_, {setting_, result_.segment, machine_.disks})) {
       add_bound(BoundKind::kDisk, std::move(load.shares), load.period_s);
       note_period(load.period_s, 0, 0);
     }

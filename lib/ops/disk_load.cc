@@ -41,23 +41,22 @@ std::vector<DiskSource> disk_sources(const Pipeline& pipeline, const Costs& cost
 }
 
 std::vector<DiskLoad> disk_loads(const Pipeline& pipeline, const Costs& costs,
-                                 const Setting& setting, const Machine& machine,
-                                 const PerNode<int>& segment) {
-  std::vector<DiskLoad> loads(machine.disks.size());
+                                 const DiskReaders& by) {
+  std::vector<DiskLoad> loads(by.disks.size());
   if (loads.empty()) return loads;
-  const PerNode<bool> active = active_nodes(pipeline, setting);
+  const PerNode<bool> active = active_nodes(pipeline, by.setting);
   std::vector<std::map<int, double>> threads(loads.size());
-  for (const DiskSource& source : disk_sources(pipeline, costs, machine.disks)) {
+  for (const DiskSource& source : disk_sources(pipeline, costs, by.disks)) {
     if (!active[source.node]) continue;
     DiskLoad& load = loads[source.disk];
     load.bytes += costs.nodes[source.node].disk_bytes;
     load.shares[source.node] = costs.nodes[source.node].disk_bytes;
-    double& readers = threads[source.disk][segment[source.node]];
-    readers = std::max(readers, readers_of(pipeline, setting, source.node));
+    double& readers = threads[source.disk][by.segment[source.node]];
+    readers = std::max(readers, readers_of(pipeline, by.setting, source.node));
   }
   for (std::size_t d = 0; d < loads.size(); ++d) {
     for (const auto& [thread, readers] : threads[d]) loads[d].readers += readers;
-    const double rate = disk_rate(machine.disks[d].curve, loads[d].readers);
+    const double rate = disk_rate(by.disks[d].curve, loads[d].readers);
     if (loads[d].bytes > 0 && rate > 0) loads[d].period_s = loads[d].bytes / rate;
   }
   return loads;

@@ -32,9 +32,15 @@ struct DiskSource {
 std::vector<DiskSource> disk_sources(const Pipeline& pipeline, const Costs& costs,
                                      const std::vector<Disk>& disks);
 
-/// One load a disk. `segment`: the thread that each source runs on, as evaluate() numbers them.
+/// How sources read: the setting, and the thread of each as evaluate() numbers them.
+struct DiskReaders {
+  const Setting& setting;
+  const PerNode<int>& segment;
+  const std::vector<Disk>& disks;
+};
+
+/// One load a disk.
 std::vector<DiskLoad> disk_loads(const Pipeline& pipeline, const Costs& costs,
-                                 const Setting& setting, const Machine& machine,
-                                 const PerNode<int>& segment);
+                                 const DiskReaders& by);
 
 }  // namespace plumber

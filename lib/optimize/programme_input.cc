@@ -37,7 +37,8 @@ class InputOf {
     for (const DiskSource& source :
          disk_sources(*problem.pipeline, problem.costs, problem.machine.disks))
       sources_[chooser_of(source.node)].push_back(source);
-    disks_ = disk_loads(*problem.pipeline, problem.costs, setting, problem.machine, now_.segment);
+    disks_ = disk_loads(*problem.pipeline, problem.costs,
+                        {setting, now_.segment, problem.machine.disks});
   }
 
   ProgrammeInput run() {

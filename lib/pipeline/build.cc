@@ -209,14 +209,16 @@ class Builder {
 
   // Data sets among the last arguments of a function, which are what it captures: they stand right
   // behind the op's own inputs. Their scope is the one around, under the function's prefix.
-  static void capture(const Place& place, const NodeDef& def, const FunctionDef& function,
-                      std::vector<std::unique_ptr<Place>>& outside, Place& inside) {
+  // Returns the places that `inside` then refers to.
+  static std::vector<std::unique_ptr<Place>> capture(const Place& place, const NodeDef& def,
+                                                     const FunctionDef& function, Place& inside) {
+    std::vector<std::unique_ptr<Place>> outside;
     const auto types = def.attr().find("Targuments");
-    if (types == def.attr().end()) return;
+    if (types == def.attr().end()) return outside;
     const int count = types->second.list().type_size();
     const int own = static_cast<int>(most_dataset_inputs(def));
     const int arguments = function.signature().input_arg_size();
-    if (count > arguments || own + count > def.input_size()) return;
+    if (count > arguments || own + count > def.input_size()) return outside;
     for (int i = 0; i < count; ++i) {
       const auto found = dataset_behind(place, def.input(own + i));
       if (!found) continue;
@@ -225,6 +227,7 @@ class Builder {
       inside.captured[function.signature().input_arg(arguments - count + i).name()] =
           Captured{found->def, outside.back().get()};
     }
+    return outside;
   }
 
   // What a function captures is made anew within it, under its name.
@@ -242,8 +245,7 @@ class Builder {
     const GraphScope& scope = scope_of(function, *def);
     Place inside{scope, node.name + ">", place.open};
     inside.open.push_back(function);
-    std::vector<std::unique_ptr<Place>> outside;
-    capture(place, node_def, *def, outside, inside);
+    const auto outside = capture(place, node_def, *def, inside);
     std::map<std::string, std::string> returns(def->ret().begin(), def->ret().end());
     for (const auto& [output, value] : returns)
       if (const auto root = dataset_behind(inside, value)) node.inner.push_back(walk(*root));

@@ -29,8 +29,12 @@ std::vector<NodeDef*> chain_between(Body& body, NodeDef& top, const NodeDef& fil
 }
 
 // A take or skip of `count` right above the list; returns it.
-NodeDef* cut(Body& body, const NodeDef& files, const NodeDef& reader, const std::string& op,
-             std::int64_t count) {
+struct Cut {
+  std::string op;
+  std::int64_t count = 0;
+};
+NodeDef* add(const Cut& cut, Body& body, const NodeDef& files, const NodeDef& reader) {
+  const auto& [op, count] = cut;
   NodeDef node;
   node.set_name(body.fresh_name(op));
   node.set_op(op);
@@ -75,8 +79,8 @@ void insert_partial_cache(Rewriting& program, const Edit& edit) {
   if (body->is_function() || files.body != body) refuse("it does not stand in the main program");
   if (!count || *count < 1) refuse("the value is no number of files", "give 1 or more");
   const std::vector<NodeDef*> chain = chain_between(*body, *top, *files.node);
-  NodeDef* kept = cut(*body, *files.node, *chain.front(), "TakeDataset", *count);
-  NodeDef* rest = cut(*body, *files.node, *chain.front(), "SkipDataset", *count);
+  NodeDef* kept = add({"TakeDataset", *count}, *body, *files.node, *chain.front());
+  NodeDef* rest = add({"SkipDataset", *count}, *body, *files.node, *chain.front());
   NodeDef* copied = copy_chain(program, *body, chain, kept);
   body->set_input(*chain.front(), 0, body->output_of(*rest));
   NodeDef* last = body->insert_after(copied, constant(body->fresh_name("Const"), text_tensor("")));
