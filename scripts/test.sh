@@ -38,16 +38,29 @@ run_ctest() {
 }
 
 # Each file is a unittest program; PLUMBER names the binary that it runs (ctest sets its own).
-tensorflow_tests() {
+run_python_tests() {
   local python result=0 file
   python=$(scripts/tensorflow_python.sh) || return 1
-  for file in tests/tensorflow/*_test.py; do
-    [[ -e $file ]] || continue
+  for file in "$@"; do
     echo "-- $file"
     "$python" "$file" || result=1
   done
   return $result
 }
+
+# Those that measure seconds and bytes need a machine without other work.
+measuring=(tests/tensorflow/{disk,known_answers,memory}_test.py)
+measuring_tests() { run_python_tests "${measuring[@]}"; }
+
+tensorflow_tests() {
+  local files=() file
+  for file in tests/tensorflow/*_test.py; do
+    [[ " ${measuring[*]} " == *" $file "* ]] || files+=("$file")
+  done
+  run_python_tests "${files[@]}"
+}
+
+laws_with_sanitizers() { build asan property_test && run_ctest asan "^property"; }
 
 # Rates of stock and rewritten programs side by side, and what tracing costs.
 measure_rates() {
@@ -60,16 +73,21 @@ measure_rates() {
 export PLUMBER=$PWD/build/release/apps/plumber TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONTWRITEBYTECODE=1
 
 # The release build is what users run, so its program is tested as a whole; the asan build has the
-# assertions, so the tests of the parts run there. More builds would find nothing more.
+# assertions, so the tests of the parts run there. The laws run on thousands of random pipelines,
+# which takes the asan build five minutes.
 step "install packages" scripts/install_deps.sh --tests --tensorflow
-step "build release" build release plumber
+step "build release" build release plumber property_test
 step "build asan" build asan
-step "tests, release" run_ctest release "^(golden|program|layers|scripts)"
-step "tests, asan" run_ctest asan
+step "tests, release" run_ctest release "^(golden|program|layers|scripts|property)"
+step "tests, asan" run_ctest asan "^(unit|golden|program)"
 step "style" python3 scripts/check_style.py
 step "clang-tidy" python3 scripts/check_style.py --tidy build/release --jobs "$(nproc)"
 step "tests with TensorFlow" tensorflow_tests
-[[ $long -eq 0 ]] || step "rates with TensorFlow" measure_rates
+if [[ $long -eq 1 ]]; then
+  step "laws, asan" laws_with_sanitizers
+  step "measurements with TensorFlow" measuring_tests
+  step "rates with TensorFlow" measure_rates
+fi
 
 printf '\n'
 printf '%s\n' "${summary[@]}"
