@@ -49,7 +49,7 @@ run_python_tests() {
 }
 
 # Those that measure seconds and bytes need a machine without other work.
-measuring=(tests/tensorflow/{disk,known_answers,memory}_test.py)
+measuring=(tests/tensorflow/{disk,known_answers,memory,tune_run}_test.py)
 measuring_tests() { run_python_tests "${measuring[@]}"; }
 
 tensorflow_tests() {
