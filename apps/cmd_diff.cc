@@ -9,6 +9,7 @@
 #include "output.h"
 #include "report/analysis_view.h"
 #include "report/diff_view.h"
+#include "trace/read.h"
 #include "trace_input.h"
 
 namespace plumber {
@@ -34,13 +35,10 @@ bool is_file(const std::string& path) {
 
 /// The document, or the analysis of the trace.
 NamedDocument document_of(const std::string& path) {
-  if (is_file(path)) {
-    std::string text = read_file(path);
-    if (is_document(text)) return {path, std::move(text)};
-  }
-  TraceInput input;
-  input.paths = {path};
-  const Pipeline pipeline = build_pipeline(load(input));
+  TraceBytes file{path, is_file(path) ? read_file(path) : ""};
+  if (is_document(file.bytes)) return {path, std::move(file.bytes)};
+  const Trace trace = is_file(path) ? decode_trace({file}) : load({{path}, "", ""});
+  const Pipeline pipeline = build_pipeline(trace);
   return {path, render_json(analysis_view(pipeline, analyze(pipeline, {})))};
 }
 
@@ -48,7 +46,7 @@ NamedDocument document_of(const std::string& path) {
 std::optional<double> tolerance_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   if (text.find_first_not_of("0.") == std::string::npos && text != ".") return 0.0;
-  return parse_positive(text, "--rtol");
+  return parse_positive(text, "--rtol", "0.05");
 }
 
 ExitCode run_diff(const Options& options, const Globals& globals) {

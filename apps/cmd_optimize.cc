@@ -91,9 +91,14 @@ double memory_of(const std::string& text) {
   return bytes;
 }
 
+std::vector<std::string> optional_words() {
+  std::vector<std::string> words;
+  for (const EditKind kind : optional_edits()) words.push_back(edit_word(kind));
+  return words;
+}
+
 std::set<EditKind> edits_of(const std::string& list) {
-  std::vector<std::string> known;
-  for (const EditKind kind : optional_edits()) known.push_back(edit_word(kind));
+  const std::vector<std::string> known = optional_words();
   std::set<EditKind> edits;
   for (const std::string& word : split_list(list)) {
     const auto kind = edit_kind(word);
@@ -201,6 +206,13 @@ void write_results(const Options& options, const Trace& trace, const OptimizeRes
   write_documents(documents);
 }
 
+void protect_inputs(const Options& options) {
+  std::vector<std::string> inputs = files_of(options.trace);
+  if (!options.prices_path.empty()) inputs.push_back(options.prices_path);
+  for (const std::string& file : disk_files_of(options.disks)) inputs.push_back(file);
+  protect_files(inputs, {options.output.path, options.rewrite_path, options.lp_path});
+}
+
 void check_curve_options(const Options& options, ModelKind model) {
   const bool plans = !options.rewrite_path.empty() || !options.lp_path.empty();
   const bool target = !options.target_rate.empty() || !options.step_time.empty();
@@ -215,6 +227,7 @@ ExitCode run_curve(const Options& options, const Globals& globals, const Optimiz
                    const Sweep& sweep) {
   const Format format = format_of(options.output, kCurveFormats);
   const AnalysisOptions analysis_how = analysis_options(options);
+  protect_inputs(options);
   const Pipeline pipeline = build_pipeline(load(options.trace));
   const Analysis analysis = analyze(pipeline, analysis_how);
   OptimizeOptions with = how;
@@ -234,8 +247,7 @@ ExitCode run_optimize(Options options, const Globals& globals) {
   }
   const Format format = format_of(options.output, kFormats);
   const AnalysisOptions analysis_how = analysis_options(options);
-  protect_files(files_of(options.trace),
-                {options.output.path, options.rewrite_path, options.lp_path});
+  protect_inputs(options);
   const Trace trace = load(options.trace);
   const Pipeline pipeline = build_pipeline(trace);
   const Analysis analysis = analyze(pipeline, analysis_how);
@@ -295,11 +307,10 @@ void add_choices(CLI::App& command, Options& options) {
             {"LIST",
              "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
              "stateful-parallel, nondeterministic"});
-  add_value(command, "--without", options.without,
-            {"LIST",
-             "Comma-separated kinds of edits, as in the plan file, to leave out of the plan: "
-             "set_parallelism, convert, sequential, inline, parallel_inline, pass_through_filter, "
-             "insert_cache"});
+  add_value(
+      command, "--without", options.without,
+      {"LIST", "Comma-separated kinds of edits, as in the plan file, to leave out of the plan: " +
+                   joined(optional_words())});
   command
       .add_option(
           "--model", options.models,

@@ -33,7 +33,20 @@ std::size_t end_of_prefix(const std::string& text) {
   return prefix.starts_with('/') || prefix.find("://") != std::string::npos ? equals : 0;
 }
 
+/// What follows the prefix.
+std::string value_of(const std::string& text) {
+  const std::size_t equals = end_of_prefix(text);
+  return equals > 0 ? text.substr(equals + 1) : text;
+}
+
 }  // namespace
+
+std::vector<std::string> disk_files_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> files;
+  for (const std::string& text : texts)
+    if (!is_rate(value_of(text))) files.push_back(value_of(text));
+  return files;
+}
 
 void add_disks(CLI::App& command, std::vector<std::string>& texts) {
   command
@@ -48,8 +61,7 @@ void add_disks(CLI::App& command, std::vector<std::string>& texts) {
 std::vector<Disk> disks_of(const std::vector<std::string>& texts) {
   std::vector<Disk> disks;
   for (const std::string& text : texts) {
-    const std::size_t equals = end_of_prefix(text);
-    const std::string prefix = text.substr(0, equals);
+    const std::string prefix = text.substr(0, end_of_prefix(text));
     const bool known = std::any_of(disks.begin(), disks.end(),
                                    [&](const Disk& disk) { return disk.prefix == prefix; });
     if (known) {
@@ -58,7 +70,7 @@ std::vector<Disk> disks_of(const std::vector<std::string>& texts) {
           prefix.empty() ? "two disks without a prefix" : "two disks of '" + prefix + "'",
           "give each the start of its files' paths: --disk /ssd=fio.json --disk /nfs=80MB/s");
     }
-    disks.push_back({prefix, curve_of(equals > 0 ? text.substr(equals + 1) : text)});
+    disks.push_back({prefix, curve_of(value_of(text))});
   }
   return disks;
 }

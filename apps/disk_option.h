@@ -16,4 +16,7 @@ void add_disks(CLI::App& command, std::vector<std::string>& texts);
 /// Reads the files; Error(kUsage) or Error(kInput) names what is wrong.
 std::vector<Disk> disks_of(const std::vector<std::string>& texts);
 
+/// Names of the files that disks_of() reads.
+std::vector<std::string> disk_files_of(const std::vector<std::string>& texts);
+
 }  // namespace plumber

@@ -19,11 +19,13 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& 
   return command.add_option(name, value, text.purpose)->type_name(text.value);
 }
 
-double parse_positive(const std::string& text, const std::string& where) {
+double parse_positive(const std::string& text, const std::string& where,
+                      const std::string& example) {
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, number);
-  const std::string hint = "write " + where + " 4 or " + where + " 1.5";
+  const std::string hint = example.empty() ? "write " + where + " 4 or " + where + " 1.5"
+                                           : "write " + where + " " + example;
   if (problem == std::errc::result_out_of_range || std::isinf(number)) {
     throw Error(ErrorKind::kUsage, where, "'" + text + "' is too large or too small", hint);
   }

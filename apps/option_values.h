@@ -12,7 +12,7 @@ namespace plumber {
 /// What --help says of an option: what to write after it, and what it is for.
 struct OptionText {
   const char* value;
-  const char* purpose;
+  std::string purpose;
 };
 
 /// An option with a value, kept as text until it is parsed. Empty: not given.
@@ -20,7 +20,8 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& 
                        const OptionText& text);
 
 /// A number above 0, such as "2" or "1.5".
-double parse_positive(const std::string& text, const std::string& where);
+double parse_positive(const std::string& text, const std::string& where,
+                      const std::string& example = "");
 
 /// A rate of root elements above 0: "500" or "500/s".
 double parse_rate(const std::string& text, const std::string& where);

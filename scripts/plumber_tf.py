@@ -1690,15 +1690,20 @@ def spread(values):
     return f"{statistics.median(values):.4g} ({min(values):.4g} .. {max(values):.4g})"
 
 
+def _how_to_run(program, original, plan):
+    """How the rewritten program of an original runs: under the plan's environment, and with the
+    original's Python functions where it calls them."""
+    how = {} if plan is None else {"environment": _read_json(plan).get("environment")}
+    if _is_source(original) and not _is_source(program):
+        graph, _ = _read_graph(program, traced=True)
+        if python_functions(graph):
+            how["functions_from"] = original
+    return how
+
+
 def _command_compare(options):
     how = {"trace": options.trace}
-    if _is_source(options.a) and not _is_source(options.b):
-        graph, _ = _read_graph(options.b, traced=True)
-        if python_functions(graph):
-            how["functions_from"] = options.a
-    if options.plan is not None:
-        with _reading(options.plan), open(options.plan, encoding="utf-8") as file:
-            how["environment"] = json.load(file).get("environment")
+    how.update(_how_to_run(options.b, options.a, options.plan))
     rates = []
     with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
         sameness = same_elements(a, b, elements=options.elements)
@@ -1777,22 +1782,24 @@ def _called(node):
 # ---- plans --------------------------------------------------------------------------------------
 # The bridge asks the program `plumber` for plans; what it does with them is decided by what runs.
 
-def plumber_program():
-    """The path of plumber: what PLUMBER names, else the one on PATH, else this checkout's build."""
+def plumber_program(given=None):
+    """The path of plumber: the one given, else what PLUMBER names, else the one on PATH, else this
+    checkout's build."""
     built = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build",
                          "release", "apps", "plumber")
-    named = os.environ.get("PLUMBER")
+    named = given or os.environ.get("PLUMBER")
     found = shutil.which(named) if named else shutil.which("plumber") or shutil.which(built)
     if found is None:
-        where = f"PLUMBER={named} names no program" if named else "no program `plumber` on the PATH"
+        who = "--plumber " if given else "PLUMBER="
+        where = f"{who}{named} names no program" if named else "no program `plumber` on the PATH"
         raise Error(where, "build and install plumber, or name it: PLUMBER=/path/to/plumber")
     return found
 
 
-def run_plumber(*words):
+def run_plumber(*words, program=None):
     """True if it was done, False if the answer is no."""
-    done = subprocess.run([plumber_program(), *map(str, words)], capture_output=True, text=True,
-                          check=False)
+    program = plumber_program(program)
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
     if done.returncode > EXIT_NO:
         raise Error(done.stderr.strip().removeprefix("plumber: error: ")
                     or f"plumber {words[0]} ended with {done.returncode}")
@@ -1916,15 +1923,9 @@ def _same_again(a, b, elements, seconds):
 
 
 def _command_verify(options):
-    environment = None
-    if options.plan is not None:
-        environment = _read_json(options.plan).get("environment")
-    how = {"patience_s": options.limit}
-    graph, _ = _read_graph(options.program, traced=True)
-    behind = _is_source(options.original) and python_functions(graph)
-    with Program(options.original, options.arg, **how) as a, \
-            Program(options.program, options.arg, environment=environment, **how,
-                    functions_from=options.original if behind else None) as b:
+    how = _how_to_run(options.program, options.original, options.plan)
+    with Program(options.original, options.arg, patience_s=options.limit) as a, \
+            Program(options.program, options.arg, patience_s=options.limit, **how) as b:
         a.open()
         sameness = verify(a, b, elements=options.elements)
     print(f"elements: {sameness.text}")
@@ -2516,15 +2517,12 @@ def measure_disk(trace, plumber, readers=DISK_READERS, seconds=15.0, progress=No
         for number in readers:
             source = os.path.join(folder, f"{number}.pb")
             try:
-                subprocess.run([plumber, "rewrite", trace, "--source-only", "--parallelism",
-                                str(number), "-o", source], check=True, capture_output=True,
-                               text=True)
-            except OSError as error:
-                raise Error(f"{plumber}: {error.strerror}", "give --plumber FILE") from error
-            except subprocess.CalledProcessError as error:
+                run_plumber("rewrite", trace, "--source-only", "--parallelism", number,
+                            "-o", source, program=plumber)
+            except Error:
                 if points:  # the source takes no more readers
                     break
-                raise Error(f"{trace}: {error.stderr.strip()}") from error
+                raise
             points.append({"readers": number,
                            "bytes_per_s": _read_bytes_per_s(source, files, seconds)})
             if progress is not None:
@@ -2607,8 +2605,8 @@ def _add_disk_command(commands):
                          help="most readers (default: 32)")
     command.add_argument("--seconds", type=_positive, default=15.0, metavar="S",
                          help="a run at most; it ends when the rate is stable to 1 %%")
-    command.add_argument("--plumber", default=os.environ.get("PLUMBER", "plumber"), metavar="FILE",
-                         help="the plumber program (default: $PLUMBER, else plumber)")
+    command.add_argument("--plumber", metavar="FILE",
+                         help="the plumber program (default: $PLUMBER, else the one on the PATH)")
     command.set_defaults(run=_command_disk)
 
 

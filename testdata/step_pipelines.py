@@ -2,26 +2,14 @@
 """A pipeline of many small steps, all sequential but for a prefetch at the end, as someone who has
 not tuned it yet writes it. TensorFlow's default rewrites are off, so that a change of one node
 is all that changes. It reads the files of scripts/make_testdata.py."""
-import os
-
 import tensorflow as tf
-
-
-def _files(data_dir, pattern):
-    return sorted(tf.io.gfile.glob(os.path.join(data_dir, pattern)))
+from more_pipelines import _files, _parse
 
 
 def _as_written(dataset):
     options = tf.data.Options()
     options.experimental_optimization.apply_default_optimizations = False
     return dataset.with_options(options)
-
-
-def _parse(record):
-    features = tf.io.parse_single_example(record, {
-        "image": tf.io.FixedLenFeature([], tf.string),
-        "label": tf.io.FixedLenFeature([], tf.int64)})
-    return features["image"], features["label"]
 
 
 def _decode(image, label):

@@ -16,8 +16,6 @@ constexpr double kUsableSmall = 0.8;
 constexpr double kUsableLarge = 0.92;
 constexpr double kSmallWork_s = 150e-6;
 
-bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
-
 bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
   const bool inner_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
   return inner_data_sets && is_parallel(s.mode);
@@ -100,19 +98,12 @@ class Evaluator {
         segment = new_segment(segments_[at(segment)].parallelism);
       below_[n] = segment;
       for (const NodeId input : p_[n].inputs) above_[input] = segment;
-      const int inner =
-          interleave && active_[n] && !p_[n].inner.empty() ? new_segment(readers(n)) : segment;
+      const int inner = interleave && active_[n] && !p_[n].inner.empty()
+                            ? new_segment(readers_at_once(p_[n], setting_[n]))
+                            : segment;
       for (const NodeId root : p_[n].inner) above_[root] = inner;
       result_.segment[n] = segment;
     }
-  }
-
-  // Threads that can read at once: calls, open files, and files there are.
-  double readers(NodeId n) const {
-    double threads = setting_[n].parallelism;
-    if (p_[n].cycle_length && *p_[n].cycle_length > 0)
-      threads = std::min(threads, static_cast<double>(*p_[n].cycle_length));
-    return std::max(1.0, threads);
   }
 
   static std::size_t at(int segment) { return static_cast<std::size_t>(segment); }
@@ -337,6 +328,15 @@ class Evaluator {
 };
 
 }  // namespace
+
+bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
+
+double readers_at_once(const Node& node, const NodeSetting& setting) {
+  double threads = setting.parallelism;
+  if (node.cycle_length && *node.cycle_length > 0)
+    threads = std::min(threads, static_cast<double>(*node.cycle_length));
+  return std::max(1.0, threads);
+}
 
 bool is_boundary(const Node& node, const NodeSetting& setting) {
   return node.kind == Kind::kPrefetch || is_parallel(setting.mode);

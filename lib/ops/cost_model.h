@@ -109,6 +109,12 @@ struct Evaluation {
   double cpu_s = 0;           // CPU per root element
 };
 
+/// Calls in flight, whoever runs their bodies.
+bool is_parallel(Mode mode);
+
+/// Data sets that an interleave reads at once: no more than its cycle has.
+double readers_at_once(const Node& node, const NodeSetting& setting);
+
 /// True if the node hands its elements over to another thread under this setting.
 bool is_boundary(const Node& node, const NodeSetting& setting);
 

@@ -14,8 +14,6 @@ constexpr double kLeastWorkShare = 0.25;
 // Of a core: Python functions that use so much keep their lock all the time.
 constexpr double kFullLock = 0.8;
 
-bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
-
 class DemandsOf {
  public:
   DemandsOf(const Pipeline& p, const CounterWindow& window, const VisitRatios& ratios,

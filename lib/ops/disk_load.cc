@@ -8,11 +8,7 @@ namespace {
 
 double threads_of_interleave(const Node& node, const NodeSetting& setting) {
   const bool holds_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
-  if (!holds_data_sets || !is_boundary(node, setting)) return 1;
-  double threads = setting.parallelism;
-  if (node.cycle_length && *node.cycle_length > 0)
-    threads = std::min(threads, static_cast<double>(*node.cycle_length));
-  return std::max(1.0, threads);
+  return holds_data_sets && is_boundary(node, setting) ? readers_at_once(node, setting) : 1;
 }
 
 }  // namespace

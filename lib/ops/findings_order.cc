@@ -35,13 +35,13 @@ void find_late_choice(const Inspection& look, NodeId n, std::vector<Finding>& fo
   const double in = look.analysis.costs.nodes[p[n].inputs.front()].elements;
   const double kept = in > 0 ? look.analysis.costs.nodes[n].elements / in : 1;
   double wasted_s = 0;
+  for (const NodeId map : maps) wasted_s += (1 - kept) * look.analysis.costs.nodes[map].work_s;
+  if (!(wasted_s > kLeastGain * look.now.period_s)) return;
   Costs costs = look.analysis.costs;
   for (const NodeId map : maps) {
     NodeCost& cost = costs.nodes[map];
-    wasted_s += (1 - kept) * cost.work_s;
     cost.work_s *= kept, cost.cpu_s *= kept, cost.calls *= kept, cost.elements *= kept;
   }
-  if (maps.empty() || !(wasted_s > kLeastGain * look.now.period_s)) return;
   const double period_s = evaluate(p, costs, look.analysis.setting, look.machine).period_s;
   std::optional<double> gain;
   if (period_s > 0 && period_s * (1 + kLeastGain) <= look.now.period_s)
@@ -76,15 +76,14 @@ void find_one_file(const Inspection& look, NodeId n, std::vector<Finding>& found
 
 // Each call in flight holds an element, and beyond a few a core they keep nothing busier.
 void find_many_calls(const Inspection& look, NodeId n, std::vector<Finding>& found) {
-  constexpr double kMany = 8, kLongCall_s = 200e-6;
+  constexpr double kMany = 8;
   const Node& node = look.pipeline[n];
   const NodeSetting& setting = look.analysis.setting[n];
-  const bool parallel = setting.mode == Mode::kParallel || setting.mode == Mode::kParallelInline;
-  if (!parallel || node.threading != Threading::kParallelCalls) return;
+  if (!is_parallel(setting.mode) || node.threading != Threading::kParallelCalls) return;
   const NodeCost& cost = look.analysis.costs.nodes[n];
   const double call_s = cost.calls > 0 ? cost.work_s / cost.calls : 0;
   const bool waits = cost.cpu_s < 0.9 * cost.work_s;  // waiting calls may well be many
-  if (waits || call_s < kLongCall_s || setting.parallelism < kMany * look.machine.cores) return;
+  if (waits || call_s < kShortCall_s || setting.parallelism < kMany * look.machine.cores) return;
   found.push_back(
       {"many-calls",
        Severity::kHint,

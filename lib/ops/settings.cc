@@ -59,7 +59,7 @@ Setting traced_setting(const Pipeline& pipeline) {
     const Node& node = pipeline.nodes[i];
     NodeSetting s = as_written(node);
     if (node.traced_parallelism && *node.traced_parallelism >= 1) {
-      const bool ran_parallel = s.mode == Mode::kParallel || s.mode == Mode::kParallelInline;
+      const bool ran_parallel = is_parallel(s.mode);
       // Dialect model: a plain map with calls in flight was parallelised by TensorFlow. Dialect
       // opstats reports open readers as parallelism, which is the interleave's, not the reader's.
       if (!ran_parallel && pipeline.dialect == Dialect::kModel && node.kind == Kind::kMap)

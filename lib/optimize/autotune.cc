@@ -6,10 +6,6 @@ namespace {
 
 constexpr double kWorthIt = 0.02;
 
-bool is_parallel(const NodeSetting& setting) {
-  return setting.mode == Mode::kParallel || setting.mode == Mode::kParallelInline;
-}
-
 /// True if an edit of the plan spells out how the node runs.
 bool is_written(const Settled& settled, NodeId id) {
   const ModeChange* change = settled.changes[id];
@@ -21,13 +17,14 @@ bool needs_autotune(const Problem& problem, const Settled& settled, NodeId id) {
   if (is_written(settled, id)) return false;
   const Node& node = problem.node(id);
   const bool by_rewrite =
-      node.threading == Threading::kSynchronous && is_parallel(settled.setting[id]);
+      node.threading == Threading::kSynchronous && is_parallel(settled.setting[id].mode);
   return node.parallelism == kAutotune || by_rewrite;
 }
 
 /// TensorFlow's default rewrites make it parallel.
 bool is_injected(const Problem& problem, NodeId id) {
-  return problem.node(id).threading == Threading::kSynchronous && is_parallel(problem.stock[id]);
+  return problem.node(id).threading == Threading::kSynchronous &&
+         is_parallel(problem.stock[id].mode);
 }
 
 bool leaves_nothing_to_tune(const Problem& problem, const Settled& settled) {

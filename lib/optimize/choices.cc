@@ -94,14 +94,8 @@ void add_mode(NodeChoices& choices, const ModeChange& change, Mode mode, double 
 /// Work of what a node runs in its data sets, per element of its own.
 double inner_work_s(const Problem& problem, NodeId id) {
   double work_s = 0;
-  std::vector<NodeId> todo = problem.node(id).inner;
-  while (!todo.empty()) {
-    const NodeId at = todo.back();
-    todo.pop_back();
+  for (const NodeId at : all_below(*problem.pipeline, problem.node(id).inner))
     work_s += problem.cost(at).work_s;
-    for (const NodeId input : problem.node(at).inputs) todo.push_back(input);
-    for (const NodeId inner : problem.node(at).inner) todo.push_back(inner);
-  }
   return work_s / std::max(problem.cost(id).elements, 1e-9);
 }
 

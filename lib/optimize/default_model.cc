@@ -158,6 +158,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   OptimizeOptions within = options;
   double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
   ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
+  if (!moves.warning.empty()) result.warnings.push_back(moves.warning);
   if (target_per_s > 0) {
     const TargetLimits target =
         limits_for_target(moves.moved.pipeline, moves.moved.analysis, options);
@@ -171,7 +172,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   const Problem original = make_problem(pipeline, analysis, within, machine_of(within.limits));
   // A target that is reached with the nodes where they are.
   if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(original, target_per_s))
-    moves = {{pipeline, analysis}, {}, {}};
+    moves = {{pipeline, analysis}, {}, {}, {}};
   const Problem problem =
       make_problem(moves.moved.pipeline, moves.moved.analysis, within, machine_of(within.limits));
   const BestPlan plan = plan_for_target(problem, target_per_s);

@@ -11,6 +11,7 @@
 #include "optimize/balance.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
+#include "optimize/problem.h"
 
 namespace plumber {
 namespace {
@@ -36,12 +37,7 @@ bool is_passed(Kind kind) {
 class Finder {
  public:
   Finder(const Moved& now, const OptimizeOptions& options)
-      : now_(now), p_(now.pipeline), options_(options), readers_(p_.size()) {
-    for (std::size_t i = 0; i < p_.size(); ++i) {
-      for (const NodeId input : p_.nodes[i].inputs) readers_[input].push_back(NodeId(i));
-      for (const NodeId inner : p_.nodes[i].inner) readers_[inner].push_back(NodeId(i));
-    }
-  }
+      : now_(now), p_(now.pipeline), options_(options), readers_(consumers_of(p_)) {}
 
   MoveCandidates run() {
     for (std::size_t i = 0; i < p_.size(); ++i) {
@@ -309,7 +305,7 @@ class Finder {
     std::vector<Edit> edits;
     for (int count = 0; count < kMostLifted; ++count) {
       const NodeId place = *find_node(moved.pipeline, p_[id].name);
-      const std::vector<NodeId> readers = readers_of(moved.pipeline, place);
+      const std::vector<NodeId> readers = consumers_of(moved.pipeline)[place];
       if (readers.size() != 1 || moved.pipeline[readers.front()].kind != Kind::kMap) return;
       const NodeId map = readers.front();
       const Objection objection = objection_to_move_inside(moved.pipeline, map, place);
@@ -340,14 +336,9 @@ class Finder {
   // What lies below the node costs nothing where the cache answers, but for reading it.
   Moved with_hits(NodeId id) const {
     Moved hits = now_;
-    std::vector<NodeId> todo = {id};
-    while (!todo.empty()) {
-      const NodeId n = todo.back();
-      todo.pop_back();
+    for (const NodeId n : all_below(p_, {id})) {
       NodeCost& cost = hits.analysis.costs.nodes[n];
       cost = {.elements = cost.elements};
-      for (const NodeId input : p_[n].inputs) todo.push_back(input);
-      for (const NodeId inner : p_[n].inner) todo.push_back(inner);
     }
     NodeCost& top = hits.analysis.costs.nodes[id];
     top.work_s = top.cpu_s = hits.analysis.costs.hand_off.cache_read * top.elements;

@@ -54,7 +54,7 @@ std::string why_not_over(const Node& map, const Node& above) {
     case Kind::kCache:
       return "";
     case Kind::kBatch:
-      if (!is_plain_batch(above)) return above.op + " pads or thins out what the map makes";
+      if (!is_plain_batch(above.op)) return above.op + " pads or thins out what the map makes";
       if (map.function->why_not_batched.empty()) return "";
       return "the map's function does not work on batches: " + map.function->why_not_batched;
     default:
@@ -63,10 +63,6 @@ std::string why_not_over(const Node& map, const Node& above) {
 }
 
 }  // namespace
-
-bool is_plain_batch(const Node& node) {
-  return node.op == "BatchDatasetV2" || node.op == "ParallelBatchDataset";
-}
 
 std::string why_not_exact(const Pipeline& pipeline, NodeId id) {
   const Node& node = pipeline[id];
@@ -113,7 +109,7 @@ Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId 
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
   const Node& node = pipeline[unbatch];
   const Node* batch = node.inputs.size() == 1 ? &pipeline[node.inputs.front()] : nullptr;
-  if (batch == nullptr || !is_plain_batch(*batch)) return {"no plain batch stands below it", {}};
+  if (batch == nullptr || !is_plain_batch(batch->op)) return {"no plain batch stands below it", {}};
   if (batch->drop_remainder)
     return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
   if (batch->threading == Threading::kParallelCalls && !batch->deterministic)

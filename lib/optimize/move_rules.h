@@ -41,7 +41,4 @@ Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 /// Why calls of the node's function may not be left out, made again or in another order.
 std::string why_not_exact(const Pipeline& pipeline, NodeId id);
 
-/// True for a batch whose elements are rows of what it reads: no padding, nothing sparse.
-bool is_plain_batch(const Node& node);
-
 }  // namespace plumber

@@ -97,16 +97,6 @@ void work_on_batches(const Node& map, double batches, NodeAnalysis& node, NodeCo
 
 }  // namespace
 
-std::vector<NodeId> readers_of(const Pipeline& pipeline, NodeId id) {
-  std::vector<NodeId> readers;
-  for (std::size_t i = 0; i < pipeline.size(); ++i) {
-    const Node& node = pipeline.nodes[i];
-    if (std::ranges::count(node.inputs, id) + std::ranges::count(node.inner, id) > 0)
-      readers.push_back(static_cast<NodeId>(i));
-  }
-  return readers;
-}
-
 void refresh(Moved& moved, const std::set<std::string>& names) {
   if (names.empty()) return;
   PerNode<Cardinality> cardinality(moved.pipeline.size());

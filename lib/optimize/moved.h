@@ -40,9 +40,6 @@ void put_inside(Moved& moved, NodeId map, NodeId interleave);
 /// Puts the nodes in this order right before the place of the last one.
 void gather_before(Moved& moved, const std::vector<NodeId>& nodes);
 
-/// The nodes that read `id`: as inputs, or as what their function returns.
-std::vector<NodeId> readers_of(const Pipeline& pipeline, NodeId id);
-
 /// Sizes and cache classes anew, of the nodes of these names, which the move has changed.
 void refresh(Moved& moved, const std::set<std::string>& names);
 

@@ -13,7 +13,7 @@
 namespace plumber {
 namespace {
 
-constexpr std::size_t kMostNodes = 300;  // of a program whose moves are tried
+constexpr std::size_t kMostNodes = 200;  // of a program whose moves are tried: a second or less
 constexpr int kMostMoves = 12;
 constexpr double kWorthRate = 0.02;    // of the rate
 constexpr double kWorthMemory = 0.02;  // of the budget
@@ -26,28 +26,25 @@ struct Judged {
   bool over_budget = false;
 };
 
-double mixed(double share, double share_rate_per_s, double rate_per_s) {
-  if (!(share > 0) || !(share_rate_per_s > 0) || !(rate_per_s > 0)) return rate_per_s;
-  return 1 / (share / share_rate_per_s + (1 - share) / rate_per_s);
-}
-
 class Chooser {
  public:
   Chooser(const OptimizeOptions& options, double cores) : options_(options), cores_(cores) {}
 
   ChosenMoves run(const Pipeline& pipeline, const Analysis& analysis) {
     chosen_.moved = {pipeline, analysis};
-    if (!options_.allow_moves || pipeline.size() > kMostNodes) return std::move(chosen_);
+    if (!options_.allow_moves) return std::move(chosen_);
+    if (pipeline.size() > kMostNodes) {
+      chosen_.warning = fmt::format(
+          "nodes stay where they are: moves are tried in programs of up to {} nodes, this one has "
+          "{}",
+          kMostNodes, pipeline.size());
+      return std::move(chosen_);
+    }
     for (int made = 0; made < kMostMoves; ++made) {
-      MoveCandidates found = find_moves(chosen_.moved, options_);
-      std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
-        return std::ranges::any_of(candidate.edits, [&](const Edit& edit) {
-          return options_.left_out.contains(edit.kind);
-        });
-      });
+      MoveCandidates found = allowed_moves();
       if (found.legal.empty() && made > 0) break;
       Judged now = judge(chosen_.moved);
-      now.rate_per_s = mixed(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
+      now.rate_per_s = mixed_rate_per_s(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
       MoveCandidate* best = best_of(found, now);
       // A partial cache copies the nodes below it: nothing moves after that.
       if (best == nullptr || chosen_.hit_share > 0) {
@@ -60,6 +57,20 @@ class Chooser {
   }
 
  private:
+  // Those that --without leaves out are as good as illegal.
+  MoveCandidates allowed_moves() const {
+    MoveCandidates found = find_moves(chosen_.moved, options_);
+    std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
+      const auto out = std::ranges::find_if(
+          candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
+      if (out == candidate.edits.end()) return false;
+      const Rejected rejected{edit_word(out->kind), candidate.node, kLeftOut};
+      if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
+      return true;
+    });
+    return found;
+  }
+
   Judged judge(const Moved& moved) const {
     Machine machine = machine_of(options_.limits);
     machine.cores = cores_;
@@ -92,7 +103,7 @@ class Chooser {
       Judged after = judge(candidate.moved);
       const double hits_per_s = candidate.all_hits ? judge(*candidate.all_hits).rate_per_s : 0;
       const double misses_per_s = after.rate_per_s;
-      after.rate_per_s = mixed(candidate.hit_share, hits_per_s, misses_per_s);
+      after.rate_per_s = mixed_rate_per_s(candidate.hit_share, hits_per_s, misses_per_s);
       const double brings = worth(candidate, after, now);
       if (brings > most * (1 + kSameRate)) {
         best = &candidate;
@@ -145,7 +156,8 @@ class Chooser {
 }  // namespace
 
 double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s) {
-  return mixed(share, share_rate_per_s, rate_per_s);
+  if (!(share > 0) || !(share_rate_per_s > 0) || !(rate_per_s > 0)) return rate_per_s;
+  return 1 / (share / share_rate_per_s + (1 - share) / rate_per_s);
 }
 
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,

@@ -17,6 +17,7 @@ struct ChosenMoves {
   Moved moved;
   std::vector<Edit> edits;
   std::vector<Rejected> rejected;
+  std::string warning;  // why none were tried; empty: they were, or should not be
   // With a partial cache: so much of an epoch runs at the other rate.
   double hit_share = 0;
   double hit_rate_per_s = 0;

@@ -97,8 +97,7 @@ Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
   const auto to = place_of(problem, edit.to);
   if (!to) return {};
   const Objection objection = objection_to_move_inside(*problem.pipeline, id, *to);
-  if (!objection.reason.empty()) return {objection.reason, Permission::kStatefulParallel};
-  return {};
+  return {objection.reason, objection.permission};
 }
 
 Fault fault_of_options(const Edit& edit) {

@@ -104,7 +104,7 @@ double tiny_work_s(const Problem& problem, const Costs& costs, const Settled& se
 /// True if much of the period goes to handing on small elements out of a new cache. The trace saw
 /// new ones, which come from another thread and are freed: that takes longer.
 bool hands_on_cached(const Problem& problem, const Settled& settled, const Evaluation& after) {
-  const Costs& costs = settled.autotune_off ? problem.untuned : problem.costs;
+  const Costs& costs = costs_of(problem, settled);
   if (!costs.hand_off_known || !any_planned_cache(problem, settled)) return false;
   if (after.bounds.empty() || after.bounds.front().kind == BoundKind::kConsumer) return false;
   double tiny_s = 0;

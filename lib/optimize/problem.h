@@ -30,6 +30,12 @@ struct Problem {
 /// The machine of these limits.
 Machine machine_of(const Limits& limits);
 
+/// The nodes that read each node: as an input, or as what their function makes.
+PerNode<std::vector<NodeId>> consumers_of(const Pipeline& pipeline);
+
+/// These nodes and all that lies below them, data sets of functions too, each once.
+std::vector<NodeId> all_below(const Pipeline& pipeline, std::vector<NodeId> from);
+
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine);
 

@@ -86,9 +86,12 @@ bool differs(const Problem& problem, const Settled& settled) {
 
 }  // namespace
 
+const Costs& costs_of(const Problem& problem, const Settled& settled) {
+  return settled.autotune_off ? problem.untuned : problem.costs;
+}
+
 Evaluation evaluate(const Problem& problem, const Settled& settled) {
-  const Costs& costs = settled.autotune_off ? problem.untuned : problem.costs;
-  return evaluate(*problem.pipeline, costs, settled.setting, problem.machine);
+  return evaluate(*problem.pipeline, costs_of(problem, settled), settled.setting, problem.machine);
 }
 
 Evaluation evaluate_first_epoch(const Problem& problem, Settled settled) {

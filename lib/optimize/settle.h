@@ -19,6 +19,9 @@ struct Settled {
   double spare_bytes = 0;              // of the memory
 };
 
+/// What the nodes cost under the plan: less where it switches AUTOTUNE off.
+const Costs& costs_of(const Problem& problem, const Settled& settled);
+
 /// Seconds per root element of the plan: in the steady state, and before its caches are filled.
 Evaluation evaluate(const Problem& problem, const Settled& settled);
 Evaluation evaluate_first_epoch(const Problem& problem, Settled settled);

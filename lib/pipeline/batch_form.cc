@@ -171,8 +171,7 @@ class Proof {
     return {true, dense->second[output.index]};
   }
 
-  // Data inputs; false in `ok` if two of the element differ in rank, or a constant has a higher
-  // one.
+  // Data inputs, control inputs left out.
   std::vector<Value> inputs_of(const NodeDef& node) const {
     std::vector<Value> inputs;
     for (const std::string& input : node.input())

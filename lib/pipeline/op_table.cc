@@ -191,6 +191,10 @@ bool is_dataset_op(std::string_view op) {
   return traits.kind != kSink;
 }
 
+bool is_plain_batch(std::string_view op) {
+  return op == "BatchDatasetV2" || op == "ParallelBatchDataset";
+}
+
 bool is_source(Kind kind) { return kind == kFileSource || kind == kMemorySource; }
 
 }  // namespace plumber

@@ -88,4 +88,7 @@ bool is_dataset_op(std::string_view op);
 
 bool is_source(Kind kind);
 
+/// True for a batch whose elements are rows of what it reads: no padding, nothing sparse.
+bool is_plain_batch(std::string_view op);
+
 }  // namespace plumber

@@ -34,12 +34,21 @@ struct Leaves {
   std::vector<Place> order;  // as in the document
 };
 
-const std::set<std::string>& left_out() {
-  static const std::set<std::string> kKeys{"trace.name",
-                                           "trace.elapsed_s",
+/// Texts hold the numbers again, rounded for people.
+bool is_text(const std::string& what) {
+  static const std::set<std::string> kTexts{"trace.name",   "reason",       "evidence", "text",
+                                            "why",          "python",       "warnings", "id",
+                                            "cache.reason", "predicted.why"};
+  return kTexts.contains(what);
+}
+
+/// How long the trace was, and what follows from other members.
+bool follows(const std::string& what) {
+  static const std::set<std::string> kKeys{"trace.elapsed_s",
                                            "trace.root_elements",
                                            "trace.dumps",
                                            "rate.start_s",
+                                           "rate.ci95_per_s",
                                            "elements",
                                            "calls",
                                            "service_s",
@@ -48,23 +57,12 @@ const std::set<std::string>& left_out() {
                                            "busy_cores",
                                            "segment",
                                            "buffer_fill",
-                                           "reason",
-                                           "evidence",
-                                           "text",
-                                           "why",
-                                           "python",
-                                           "id",
-                                           "cache.reason",
-                                           "warnings",
-                                           "rate.ci95_per_s",
-                                           "predicted.range_per_s",
-                                           "predicted.why",
-                                           "lp.binding",
                                            "cores",
+                                           "lp.binding",
                                            "bottleneck.nodes",
-                                           "nodes",
-                                           "confidence"};
-  return kKeys;
+                                           "predicted.range_per_s",
+                                           "nodes"};
+  return kKeys.contains(what);
 }
 
 /// What a member of a list is about; empty if nothing tells.
@@ -186,20 +184,11 @@ class Comparing {
     const Json* a = at(a_, place);
     const Json* b = at(b_, place);
     const bool numbers = a && b && a->is_number() && b->is_number();
-    if (tolerance_ ? !numbers && !place.what.empty() && is_text(place.what)
-                   : left_out().contains(place.what))
-      return;
+    if (is_text(place.what) || (!tolerance_ && follows(place.what))) return;
     if (numbers) return compare_numbers(place, a->get<double>(), b->get<double>());
     if ((a == nullptr) == (b == nullptr) && (!a || *a == *b)) return;
     const std::string what = place.what.empty() ? "is there" : place.what;
     result_.differences.push_back({place.where, what, shown(a), shown(b), std::nullopt});
-  }
-
-  static bool is_text(const std::string& what) {
-    static const std::set<std::string> kTexts{"trace.name",   "reason",        "evidence",
-                                              "text",         "why",           "python",
-                                              "cache.reason", "predicted.why", "warnings"};
-    return kTexts.contains(what);
   }
 
   void compare_numbers(const Place& place, double a, double b) {

@@ -96,8 +96,7 @@ void fuse_map_and_batch(Rewriting& program, const Edit& edit) {
 void remove_batch_pair(Rewriting& program, const Edit& edit) {
   const GraphIndex::Place place = node_of(program, edit.node);
   NodeDef& batch = only_input(*place.body, *place.node, Kind::kBatch, "a batch");
-  if (batch.op() != "BatchDatasetV2" && batch.op() != "ParallelBatchDataset")
-    refuse(fmt::format("{} changes its elements", batch.op()));
+  if (!is_plain_batch(batch.op())) refuse(fmt::format("{} changes its elements", batch.op()));
   if (!is_false(place.body->producer(batch.input(data_inputs(batch) - 1))))
     refuse("the batch drops a partial last batch, whose elements would come back",
            "only a batch with drop_remainder=False can go");

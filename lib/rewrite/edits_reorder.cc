@@ -12,10 +12,6 @@ using tensorflow::NodeDef;
 
 namespace {
 
-bool is_plain_batch(const NodeDef& node) {
-  return node.op() == "BatchDatasetV2" || node.op() == "ParallelBatchDataset";
-}
-
 bool commutes_with_map(const NodeDef& node) {
   switch (op_traits(node.op()).kind) {
     case Kind::kTake:
@@ -27,7 +23,7 @@ bool commutes_with_map(const NodeDef& node) {
     case Kind::kCache:
       return true;
     case Kind::kBatch:
-      return is_plain_batch(node);
+      return is_plain_batch(node.op());
     default:
       return false;
   }
@@ -84,7 +80,7 @@ void reorder(Rewriting& program, const Edit& edit) {
   const NodeDef* source = body.producer(map.node->input(0));
   if (!source) refuse("what stands below the map is an argument of the function");
   const ElementSpec element = known_spec(*source);
-  if (is_plain_batch(*above.node)) {
+  if (is_plain_batch(above.node->op())) {
     const ElementSpec batch = known_spec(*above.node);
     const ElementSpec below = batch_of(element, batch);
     work_on_batches(program, *map.node, *source);

@@ -36,16 +36,16 @@ class Readers {
   bool reads_files(NodeDef& node) {
     if (op_traits(node.op()).kind == Kind::kFileSource) return true;
     std::unordered_set<std::string> seen;
-    std::vector<NodeDef*> todo{&node};
-    while (!todo.empty()) {
-      NodeDef* at = todo.back();
-      todo.pop_back();
+    std::vector<NodeDef*> waiting{&node};
+    while (!waiting.empty()) {
+      NodeDef* at = waiting.back();
+      waiting.pop_back();
       for (const tensorflow::NameAttrList* reference : function_references(*at)) {
         const auto found = functions_.find(reference->name());
         if (found == functions_.end() || !seen.insert(reference->name()).second) continue;
         for (NodeDef& inner : *found->second->mutable_node_def()) {
           if (op_traits(inner.op()).kind == Kind::kFileSource) return true;
-          todo.push_back(&inner);
+          waiting.push_back(&inner);
         }
       }
     }
@@ -72,14 +72,14 @@ NodeDef& return_node(GraphDef& graph, const std::string& name) {
 std::unordered_set<std::string> needed_by(GraphDef& graph, NodeDef& last) {
   const auto nodes = by_name(graph);
   std::unordered_set<std::string> needed{last.name()};
-  std::vector<NodeDef*> todo{&last};
-  while (!todo.empty()) {
-    NodeDef* at = todo.back();
-    todo.pop_back();
+  std::vector<NodeDef*> waiting{&last};
+  while (!waiting.empty()) {
+    NodeDef* at = waiting.back();
+    waiting.pop_back();
     for (const std::string& input : at->input()) {
       const std::string node(input_node(input));
       const auto found = nodes.find(node);
-      if (found != nodes.end() && needed.insert(node).second) todo.push_back(found->second);
+      if (found != nodes.end() && needed.insert(node).second) waiting.push_back(found->second);
     }
   }
   return needed;

@@ -11,13 +11,6 @@
 namespace plumber {
 namespace {
 
-OptimizeOptions within(double cores, double memory_bytes) {
-  OptimizeOptions options;
-  options.limits.cores = cores;
-  options.limits.memory_bytes = memory_bytes;
-  return options;
-}
-
 std::string fingerprint(const OptimizeResult& result) {
   std::string text = result.lp.program + std::to_string(result.predicted.after_per_s);
   for (const Edit& edit : result.plan.edits)

@@ -15,6 +15,7 @@
 
 #include "ops/analysis.h"
 #include "ops/hand_off.h"
+#include "optimize/optimize.h"
 #include "pipeline/pipeline.h"
 
 namespace plumber {
@@ -26,6 +27,13 @@ struct NodeNumbers {
   double bytes = 1000;      // per element
   double per_epoch = 1000;  // elements
 };
+
+inline OptimizeOptions within(double cores, double memory_bytes) {
+  OptimizeOptions options;
+  options.limits.cores = cores;
+  options.limits.memory_bytes = memory_bytes;
+  return options;
+}
 
 class SmallPipeline {
  public:
@@ -146,5 +154,16 @@ class SmallPipeline {
     values = std::move(resized);
   }
 };
+
+/// Reading, a parallel map with one call in flight, a batch, a prefetch.
+inline SmallPipeline training() {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16});
+  const NodeId map = p.random(p.parallel_map(
+      files, "_parse", 1, {.work_ms = 16, .calls = 16, .elements = 16, .bytes = 6e5}));
+  p.finish(p.prefetch(p.batch(map, 16, {.work_ms = 1, .bytes = 9.6e6}), 2));
+  p.pipeline.machine.cores = 2;
+  return p;
+}
 
 }  // namespace plumber

@@ -9,22 +9,9 @@
 namespace plumber {
 namespace {
 
-OptimizeOptions within(double cores, double memory_bytes) {
-  OptimizeOptions options;
-  options.limits.cores = cores;
-  options.limits.memory_bytes = memory_bytes;
-  return options;
-}
-
-/// A map with one call in flight, a batch, a prefetch; a share of the time in their nodes goes to
-/// counting for AUTOTUNE.
+/// A share of the time in the nodes goes to counting for AUTOTUNE.
 SmallPipeline counted_training(double share) {
-  SmallPipeline p;
-  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16});
-  const NodeId map = p.random(p.parallel_map(
-      files, "_parse", 1, {.work_ms = 16, .calls = 16, .elements = 16, .bytes = 6e5}));
-  p.finish(p.prefetch(p.batch(map, 16, {.work_ms = 1, .bytes = 9.6e6}), 2));
-  p.pipeline.machine.cores = 2;
+  SmallPipeline p = training();
   for (NodeCost& cost : p.analysis.costs.nodes) cost.bookkeeping_s = share * cost.work_s;
   return p;
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "catch2_any.h"
 #include "small_pipeline.h"
 
@@ -95,6 +97,19 @@ TEST_CASE("a partial last batch that is dropped keeps batch and unbatch") {
   CHECK(story(p).starts_with("remove UnbatchDataset/_2 \n"));
   p.pipeline[batch].drop_remainder = true;
   CHECK(story(p).find("drops a partial last batch") != std::string::npos);
+}
+
+TEST_CASE("a program too large to try moves in says so") {
+  SmallPipeline p;
+  NodeId last = p.source("TFRecordDataset", {.work_ms = 1});
+  for (int i = 0; i < 210; ++i) last = p.prefetch(last, 2);
+  p.finish(last);
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 1e12));
+  const auto says = [](const std::string& text) { return text.starts_with("nodes stay where"); };
+  CHECK(std::ranges::count_if(result.warnings, says) == 1);
+  OptimizeOptions without = within(2, 1e12);
+  without.allow_moves = false;
+  CHECK(std::ranges::count_if(optimize(p.pipeline, p.analysis, without).warnings, says) == 0);
 }
 
 }  // namespace

@@ -36,24 +36,6 @@ std::string reasons(const OptimizeResult& result) {
   return text;
 }
 
-OptimizeOptions within(double cores, double memory_bytes) {
-  OptimizeOptions options;
-  options.limits.cores = cores;
-  options.limits.memory_bytes = memory_bytes;
-  return options;
-}
-
-/// Reading, a parallel map with one call in flight, a batch, a prefetch.
-SmallPipeline training() {
-  SmallPipeline p;
-  const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16});
-  const NodeId map = p.random(p.parallel_map(
-      files, "_parse", 1, {.work_ms = 16, .calls = 16, .elements = 16, .bytes = 6e5}));
-  p.finish(p.prefetch(p.batch(map, 16, {.work_ms = 1, .bytes = 9.6e6}), 2));
-  p.pipeline.machine.cores = 2;
-  return p;
-}
-
 TEST_CASE("the map that does the work gets the cores, nothing else changes") {
   const SmallPipeline p = training();
   const OptimizeResult result = optimize(p.pipeline, p.analysis, within(2, 8e9));
