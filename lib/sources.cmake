@@ -76,6 +76,7 @@ set(optimize_sources
     optimize/cache_choices.cc
     optimize/calls.cc
     optimize/choices.cc
+    optimize/chunk_candidates.cc
     optimize/default_model.cc
     optimize/ledger.cc
     optimize/modes.cc
@@ -116,6 +117,7 @@ set(rewrite_sources
     rewrite/edits_move.cc
     rewrite/edits_reorder.cc
     rewrite/edits_batches.cc
+    rewrite/edits_chunks.cc
     rewrite/edits_options.cc
     rewrite/edits_parallel.cc
     rewrite/edits_partial_cache.cc

@@ -163,7 +163,7 @@ class Evaluator {
   }
 
   // A parallel op's pushes are part of its calls, so only the popping side pays.
-  void hand_over(NodeId n, int from, int to) {
+  void hand_over(NodeId n, int from, int to, double block = 1) {
     const double elements = costs_.nodes[n].elements;
     if (elements <= 0 || from == to) return;
     const bool calls = above_[n] == to && is_parallel(setting_[n].mode) &&
@@ -171,7 +171,7 @@ class Evaluator {
     for (const int side : calls ? std::vector<int>{to} : std::vector<int>{from, to}) {
       const double think_s = side == 0 ? costs_.think_time_s : 0;
       const double x_s = (seg(side).work_s + think_s) / elements;
-      const double cost_s = element_handover_s(h_, p_[n], x_s) * elements;
+      const double cost_s = element_handover_s(h_, p_[n], x_s, block) * elements;
       seg(side).handover_s += cost_s;
       charge(side, n, cost_s);
       cpu_s_ += cost_s;
@@ -185,9 +185,10 @@ class Evaluator {
       if (!active_[n]) continue;
       if (setting_[n].prefetch_above) hand_over(n, above_[n], above_prefetch_[n]);
       if (is_boundary(p_[n], setting_[n]) && !served_from_cache(n))
-        hand_over(n, below_[n], above_[n]);
+        hand_over(n, below_[n], above_[n], block_of(p_[n]));
       if (is_parallel_interleave(p_[n], setting_[n]) && !served_from_cache(n))
-        for (const NodeId root : p_[n].inner) hand_over(root, above_[root], below_[n]);
+        for (const NodeId root : p_[n].inner)
+          hand_over(root, above_[root], below_[n], block_of(p_[n]));
     }
   }
 

@@ -40,8 +40,13 @@ double dispatch_cpu_s(const HandOff& h, double x_s) {
 
 double handover_s(const HandOff& h, double x_s) { return std::min(h.cmax, h.c0 + h.c1 * x_s); }
 
-double element_handover_s(const HandOff& h, const Node& node, double x_s) {
-  const double each_s = handover_s(h, x_s) + h.component * node.components;
+double block_of(const Node& node) {
+  const std::int64_t length = node.kind == Kind::kInterleave ? node.block_length.value_or(1) : 1;
+  return static_cast<double>(std::max<std::int64_t>(1, length));
+}
+
+double element_handover_s(const HandOff& h, const Node& node, double x_s, double block) {
+  const double each_s = handover_s(h, x_s) / block + h.component * node.components;
   // Readers of a legacy interleave hand over through buffers of an element or two, and sleep at
   // each of them.
   const bool legacy = node.op.starts_with("LegacyParallelInterleave");

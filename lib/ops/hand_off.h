@@ -40,8 +40,12 @@ ParallelCost parallel_cost(const HandOff& hand_off, const Node& node, const Node
                            const CallsInFlight& calls);
 
 /// Handing one element of the node over to another thread, on a side with x seconds of work an
-/// element.
-double element_handover_s(const HandOff& hand_off, const Node& node, double x_s);
+/// element. A block
+/// of elements is handed over as a whole.
+double element_handover_s(const HandOff& hand_off, const Node& node, double x_s, double block = 1);
+
+/// Elements that an interleave takes from a data set before it goes to the next one.
+double block_of(const Node& node);
 
 /// The machine's constants where the trace has them, built-in ones elsewhere.
 HandOff hand_off_of(const std::optional<Calibration>& calibration);

@@ -149,15 +149,19 @@ class Ledger {
 
 }  // namespace
 
-// Two blocks ahead for each open file, and for twice as many files that wait for their turn.
+// Two blocks ahead for each open file, and for twice as many files that wait for their turn, where
+// the program does not say.
 double fetched_ahead_bytes(const Pipeline& pipeline, const PerNode<NodeAnalysis>& nodes, NodeId id,
                            double calls) {
   const Node& node = pipeline[id];
   const double ahead = positive(node.buffer_size, 2 * positive(node.block_length, 1));
   const double cycle = open_files(pipeline, nodes, id, calls);
-  const double all =
-      node.inputs.empty() ? 3 * cycle : elements_of(nodes, node.inputs.front(), 3 * cycle);
-  return std::min(3 * cycle, std::max(cycle, all)) * ahead * nodes[id].bytes_per_element;
+  const bool said = node.prefetched_inputs.value_or(kAutotune) >= 0;
+  const double most =
+      said ? positive(node.cycle_length, cycle) + static_cast<double>(*node.prefetched_inputs)
+           : 3 * cycle;
+  const double all = node.inputs.empty() ? most : elements_of(nodes, node.inputs.front(), most);
+  return std::min(most, std::max(cycle, all)) * ahead * nodes[id].bytes_per_element;
 }
 
 double cached_bytes(const NodeAnalysis& node) {

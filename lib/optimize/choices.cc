@@ -279,7 +279,8 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
     NodeChoices& node = choices.nodes[id];
     node.modes.push_back({problem.stock[id], nullptr});
     const bool fixed = problem.node(id).outer && !problem.node(id).moved_inside;
-    if (fixed || memory_bytes < 0 || never_ran(problem, id)) continue;
+    const bool made = !problem.node(id).made_above.empty();
+    if (fixed || made || memory_bytes < 0 || never_ran(problem, id)) continue;
     add_modes(problem, id, every_level, choices);
     node.take_last = differ_in_calls_only(node);
     node.prefetch = may_prefetch(problem, id, least_work_s);

@@ -9,6 +9,7 @@
 #include "base/number_format.h"
 #include "ops/randomness.h"
 #include "optimize/balance.h"
+#include "optimize/chunk_candidates.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -383,7 +384,9 @@ class Finder {
 }  // namespace
 
 MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options) {
-  return Finder(now, options).run();
+  MoveCandidates found = Finder(now, options).run();
+  find_chunks(now, options, found);
+  return found;
 }
 
 }  // namespace plumber

@@ -21,15 +21,21 @@ bool writes_state(const Node& node) {
          std::ranges::any_of(node.other_functions, writes);
 }
 
-std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
-  const auto calls = [](const std::string& op) { return "its function calls " + op; };
-  if (!facts.random.empty()) return calls(facts.random.front()) + ", which draws by chance";
+std::string calls(const std::string& op) { return "its function calls " + op; }
+
+// Draws apart, which change nothing where any value is as good as any other.
+std::string why_calls_matter(const Pipeline& pipeline, const FunctionFacts& facts) {
   if (!facts.stateful.empty()) return calls(facts.stateful.front()) + ", which has state";
   if (!facts.python.empty()) return calls(facts.python.front()) + ": Python may have effects";
   if (!facts.missing.empty()) return calls(facts.missing.front()) + ", which is not in the program";
   if (!facts.state_reads.empty() && std::ranges::any_of(pipeline.nodes, writes_state))
     return calls(facts.state_reads.front()) + " while the program writes variables or tables";
   return "";
+}
+
+std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
+  if (!facts.random.empty()) return calls(facts.random.front()) + ", which draws by chance";
+  return why_calls_matter(pipeline, facts);
 }
 
 // An error would be dropped with its element, and so would another element than before.
@@ -104,6 +110,22 @@ Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId 
                         facts.control_flow.front()),
             {}};
   return {};
+}
+
+std::string objection_to_chunks(const Pipeline& pipeline, NodeId id) {
+  const Node& node = pipeline[id];
+  if (node.kind != Kind::kMap && node.kind != Kind::kFilter)
+    return fmt::format("{} is no map, filter or batch", said(node));
+  if (!node.function) return "its function is not known";
+  const FunctionFacts& facts = node.function->facts;
+  if (!node.deterministic && node.threading == Threading::kParallelCalls)
+    return "its order is left to chance";
+  if (!facts.seeded.empty())
+    return calls(facts.seeded.front()) + " with a seed, and would draw the same in each chunk";
+  if (!facts.control_flow.empty() || facts.recursive)
+    return "its function reaches control flow, which only runs dispatched";
+  if (const std::string errors = why_errors_matter(pipeline); !errors.empty()) return errors;
+  return why_calls_matter(pipeline, facts);
 }
 
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {

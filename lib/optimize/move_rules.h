@@ -35,6 +35,10 @@ Objection objection_to_reorder(const Pipeline& pipeline, NodeId map, NodeId abov
 /// The map goes into the function of the interleave that it reads.
 Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId interleave);
 
+/// Why the map or filter may not run on chunks of its elements, for several of them at once; empty:
+/// it may. Values drawn by chance stay as random as they were, but for a seed.
+std::string objection_to_chunks(const Pipeline& pipeline, NodeId id);
+
 /// The unbatch goes, with the batch that it reads.
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 

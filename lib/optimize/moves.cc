@@ -15,12 +15,14 @@ namespace {
 
 constexpr std::size_t kMostNodes = 200;  // of a program whose moves are tried: a second or less
 constexpr int kMostMoves = 12;
-constexpr double kWorthRate = 0.02;    // of the rate
+constexpr double kWorthRate = 0.02;    // of the rate, where memory alone is gained
 constexpr double kWorthMemory = 0.02;  // of the budget
 constexpr double kSameRate = 0.01;
+constexpr double kWorthFirstEpoch = 0.1;  // of its rate, where later epochs stay as they are
 
 struct Judged {
   double rate_per_s = 0;
+  double first_epoch_per_s = 0;  // where a new cache makes it another
   double memory_bytes = 0;
   bool fits = true;
   bool over_budget = false;
@@ -76,19 +78,24 @@ class Chooser {
     machine.cores = cores_;
     const Problem problem = make_problem(moved.pipeline, moved.analysis, options_, machine);
     const BestPlan plan = best_plan(problem, {0, true});
-    return {rate_of(problem, plan.settled), planned_memory(problem, plan.settled).planned_bytes,
-            plan.fits, plan.over_budget};
+    const double first_s = evaluate_first_epoch(problem, plan.settled).period_s;
+    return {rate_of(problem, plan.settled), first_s > 0 ? 1 / first_s : 0,
+            planned_memory(problem, plan.settled).planned_bytes, plan.fits, plan.over_budget};
   }
 
-  // What a move brings: its share of the rate; at the same rate its share of the memory, less.
+  // What a move brings: its share of the rate; at the same rate its share of the first epoch's, and
+  // of the memory, less.
   double worth(const MoveCandidate& candidate, const Judged& after, const Judged& now) const {
     if (!(now.rate_per_s > 0) || (now.fits && !after.fits)) return 0;
     // What is over the budget shrinks first.
     if (now.over_budget && !candidate.for_memory) return 0;
     if (candidate.asked_for) return 1;
     const double rate = after.rate_per_s / now.rate_per_s - 1;
-    if (rate >= kWorthRate) return rate;
-    if (rate < -kSameRate || !candidate.for_memory) return 0;
+    if (rate >= candidate.least_gain) return rate;
+    if (rate < -kSameRate) return 0;
+    const double first = after.first_epoch_per_s / now.first_epoch_per_s - 1;
+    if (after.fits && first >= kWorthFirstEpoch) return kWorthRate * first / (1 + first);
+    if (!candidate.for_memory) return 0;
     if (after.fits && !now.fits) return kWorthRate;
     const double memory =
         (now.memory_bytes - after.memory_bytes) / std::max(1.0, options_.limits.memory_bytes);
@@ -117,7 +124,8 @@ class Chooser {
   }
 
   void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
-    const Edit& edit = candidate.edits.back();
+    const bool chunks = candidate.edits.front().kind == EditKind::kInsertChunks;
+    const Edit& edit = chunks ? candidate.edits.front() : candidate.edits.back();
     const bool known = std::ranges::any_of(rejected_, [&](const Rejected& rejected) {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
     });
@@ -166,7 +174,8 @@ ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
 }
 
 std::optional<NodeId> original_of(const Pipeline& original, const Pipeline& moved, NodeId id) {
-  return find_node(original, moved[id].name);
+  const Node& node = moved[id];
+  return find_node(original, node.made_above.empty() ? node.name : node.made_above);
 }
 
 }  // namespace plumber

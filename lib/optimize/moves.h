@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which algebraic moves a plan makes. Each legal one (move_candidates.h) is judged by the best plan
 // of the pipeline that it would make; the one that brings most is made, and so on until none brings
-// enough: 2 % of the rate, or at the same rate 2 % of the memory. The rest is rejected, with the
-// numbers. Moves come before all other edits of a plan, which are then those of the moved pipeline.
+// enough: 2 % of the rate; at the same rate 10 % of the first epoch's, or 2 % of the memory. The
+// rest is rejected, with the numbers. Moves come before all other edits of a plan, which are then
+// those of the moved pipeline.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
                          const OptimizeOptions& options, double cores);
 
-/// The same node in the pipeline as traced; nullopt if it is not there.
+/// The same node in the pipeline as traced; of one that a move has made, the node that it works
+/// for. nullopt if it is not there.
 std::optional<NodeId> original_of(const Pipeline& original, const Pipeline& moved, NodeId id);
 
 }  // namespace plumber

@@ -40,9 +40,10 @@ std::vector<std::string> permission_words() {
 
 std::vector<EditKind> optional_edits() {
   using enum EditKind;
-  return {kSetParallelism,    kConvert,     kSequential,         kInline,  kParallelInline,
-          kPassThroughFilter, kInsertCache, kInsertPartialCache, kReorder, kRemove,
-          kMoveIntoFunction,  kBalance};
+  return {kSetParallelism, kConvert,           kSequential,  kInline,
+          kParallelInline, kPassThroughFilter, kInsertCache, kInsertPartialCache,
+          kInsertChunks,   kReorder,           kRemove,      kMoveIntoFunction,
+          kBalance};
 }
 
 }  // namespace plumber

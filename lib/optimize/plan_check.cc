@@ -94,6 +94,9 @@ Fault fault_of_convert(const Problem& problem, const Edit& edit, NodeId id) {
 }
 
 Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
+  const bool into_chunks = edit.to.starts_with(chunks_name(""));
+  if (into_chunks && problem.node(id).kind == Kind::kBatch) return {};
+  if (into_chunks) return {objection_to_chunks(*problem.pipeline, id), {}};
   const auto to = place_of(problem, edit.to);
   if (!to) return {};
   const Objection objection = objection_to_move_inside(*problem.pipeline, id, *to);
@@ -142,6 +145,7 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       if (!files) return {};
       return {why_no_cut(*problem.pipeline, *problem.analysis, id, *files), {}};
     }
+    case EditKind::kInsertChunks:
     case EditKind::kBalance:
       return {};
   }

@@ -122,17 +122,19 @@ class InputOf {
   }
 
   /// Handing the node's elements over, seen from the thread below or above it; s per root element.
-  double handover(NodeId id, int segment_number) {
+  double handover(NodeId id, int segment_number, double block = 1) {
     const double elements = problem_.cost(id).elements;
     if (elements <= 0) return 0;
     const double think_s = segment_number == 0 ? problem_.costs.think_time_s : 0;
     const double x_s = (segment(segment_number).work_s + think_s) / elements;
-    return element_handover_s(hand_off_, problem_.node(id), x_s) * elements;
+    return element_handover_s(hand_off_, problem_.node(id), x_s, block) * elements;
   }
-  double handover_below(NodeId id) { return handover(id, now_.segment[id]); }
-  double handover_above(NodeId id) {
+  double handover_below(NodeId id, double block = 1) {
+    return handover(id, now_.segment[id], block);
+  }
+  double handover_above(NodeId id, double block = 1) {
     const auto& consumers = problem_.consumers[id];
-    return handover(id, consumers.empty() ? 0 : now_.segment[consumers.front()]);
+    return handover(id, consumers.empty() ? 0 : now_.segment[consumers.front()], block);
   }
 
   NodeOptions options_of(NodeId id) {
@@ -168,8 +170,9 @@ class InputOf {
       set_thread(id, setting, option);
       return option;
     }
-    option.thread_s = handover_above(id);
-    option.below_s = handover_below(id);
+    const double block = block_of(problem_.node(id));
+    option.thread_s = handover_above(id, block);
+    option.below_s = handover_below(id, block);
     option.cpu_s += option.thread_s + option.below_s;
     if (problem_.node(id).kind == Kind::kPrefetch) {
       option.below_s += cost.work_s;
@@ -216,9 +219,10 @@ class InputOf {
     option.inner_share = 1 / std::max(1.0, threads);
     option.below_s += problem_.cost(id).work_s;
     for (const NodeId root : problem_.node(id).inner) {
-      const double handed_s = handover_below(root);
+      const double block = block_of(problem_.node(id));
+      const double handed_s = handover_below(root, block);
       option.inner_s += handed_s;
-      option.below_s += handover(root, now_.segment[id]);
+      option.below_s += handover(root, now_.segment[id], block);
       option.cpu_s += 2 * handed_s;
     }
   }

@@ -122,6 +122,7 @@ void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& t
   node.count = scalar(traits.count_input);
   node.cycle_length = scalar(traits.cycle_input);
   node.block_length = scalar(traits.block_input);
+  if (def.op() == "ParallelInterleaveDatasetV4") node.prefetched_inputs = scope.integer(def, -2);
   node.shift = scalar(traits.shift_input);
   if (traits.shift_input != 0) node.stride = scalar(traits.shift_input + 1);
   if (is_batch(node.kind) || def.op() == "WindowDataset")

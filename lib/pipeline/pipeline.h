@@ -102,6 +102,7 @@ struct Node {
   std::optional<NodeId> outer;       // the node whose function holds this one
   double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
   bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
+  std::string made_above;            // a plan makes it; the node as traced that it works for
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;
 
@@ -111,6 +112,7 @@ struct Node {
   std::optional<std::int64_t> count;        // take, skip, repeat, batch/window size, shards
   std::optional<std::int64_t> cycle_length;
   std::optional<std::int64_t> block_length;
+  std::optional<std::int64_t> prefetched_inputs;  // interleave: data sets made ahead of the cycle
   std::optional<std::int64_t> shift;   // windows: elements from the start of one to the next
   std::optional<std::int64_t> stride;  // windows: input elements from one of its own to the next
   std::optional<std::int64_t> source_elements;  // range, slices, tensor: elements of one pass
@@ -122,9 +124,10 @@ struct Node {
   bool determinism_by_options = false;  // the op leaves it to Options.deterministic
   bool reshuffle_each_iteration = true;
   bool stop_on_empty = false;
-  bool inter_op = true;     // use_inter_op_parallelism
-  bool fixed_seed = false;  // shuffle/random source with a constant, non-zero seed
-  int components = 1;       // tensors of one element
+  bool inter_op = true;       // use_inter_op_parallelism
+  bool fixed_seed = false;    // shuffle/random source with a constant, non-zero seed
+  int components = 1;         // tensors of one element
+  bool equal_shapes = false;  // its elements are plain tensors that all have the same shapes
 
   // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
   std::optional<double> traced_parallelism;

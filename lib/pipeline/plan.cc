@@ -31,9 +31,14 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kSetOptions, "set_options"},
     {EditKind::kBalance, "balance"},
     {EditKind::kInsertPartialCache, "insert_partial_cache"},
+    {EditKind::kInsertChunks, "insert_chunks"},
 });
 
 }  // namespace
+
+std::string chunks_name(const std::string& node) { return "plumber/chunks/" + node; }
+
+std::string chunk_name(const std::string& node) { return "plumber/chunk/" + node; }
 
 std::string edit_word(EditKind kind) {
   return std::string(std::ranges::find(kWords, kind, &Word::kind)->word);

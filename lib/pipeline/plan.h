@@ -30,6 +30,7 @@ enum class EditKind {
   kSetOptions,          // to: path in tf.data.Options, value; no value: unset
   kBalance,             // node: the topmost of nested concatenations
   kInsertPartialCache,  // node: the one below, to: the list of files, value: files cached
+  kInsertChunks,        // node: the one below, value: elements of a chunk, to: chunks at once
 };
 
 using EditValue = std::variant<std::monostate, bool, std::int64_t, std::string>;
@@ -53,6 +54,11 @@ struct Plan {
   std::vector<std::string> permissions{};  // what it was allowed to change, as --allow names it
   bool operator==(const Plan&) const = default;
 };
+
+/// The node that insert_chunks above `node` makes, whose function works on one chunk, and the batch
+/// that it reads.
+std::string chunks_name(const std::string& node);
+std::string chunk_name(const std::string& node);
 
 /// "set_parallelism", ...: the word in plan files.
 std::string edit_word(EditKind kind);

@@ -244,6 +244,9 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kInsertPartialCache:
       return fmt::format("Cache what the first {} file{} of {} give{} after {}", value, plural,
                          label_of(pipeline, edit.to), value == "1" ? "s" : "", label);
+    case EditKind::kInsertChunks:
+      return fmt::format("Hand on the elements of {} in chunks of {}, {} at once", label, value,
+                         edit.to);
     case EditKind::kBalance:
       return fmt::format("Balance the concatenations below {}", label);
     case EditKind::kRemove:
@@ -266,6 +269,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
   if (kind == EditKind::kReorder) return "moving " + label + " below a map";
   if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
+  if (kind == EditKind::kInsertChunks) return "chunks of the elements of " + label;
   if (kind == EditKind::kRemove) return "removing " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;
   if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;

@@ -39,6 +39,8 @@ void apply_edit(Rewriting& program, const Edit& edit) {
       return set_options(program, edit);
     case EditKind::kInsertPartialCache:
       return insert_partial_cache(program, edit);
+    case EditKind::kInsertChunks:
+      return insert_chunks(program, edit);
     case EditKind::kBalance:
       return balance(program, edit);
   }

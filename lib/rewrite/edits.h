@@ -53,7 +53,8 @@ void remove_node(Rewriting& program, const Edit& edit);
 void rehome_all_caches(Rewriting& program);
 
 // edits_move.cc
-/// A 1:1 map right above a deterministic interleave moves into the interleave's function.
+/// A 1:1 map right above a deterministic interleave moves into the interleave's function; above
+/// chunks a filter and a batch do, too.
 void move_into_function(Rewriting& program, const Edit& edit);
 
 // edits_reorder.cc
@@ -74,6 +75,11 @@ void balance(Rewriting& program, const Edit& edit);
 // edits_partial_cache.cc
 /// Cuts the list of files below a node: what the first files give is cached.
 void insert_partial_cache(Rewriting& program, const Edit& edit);
+
+// edits_chunks.cc
+/// Cuts what the node hands on into chunks, whose elements go through a function of their own
+/// (rewrite/chunks.h); maps, filters and a batch may move into that.
+void insert_chunks(Rewriting& program, const Edit& edit);
 
 // edits_options.cc
 /// Sets or unsets one field of the program's Options: in the OptionsDataset at the root, which is

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pipeline/op_table.h"
+#include "rewrite/chunks.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"
 
@@ -14,7 +15,16 @@ using tensorflow::NodeDef;
 
 namespace {
 
-bool is_map(const NodeDef& node) { return op_traits(node.op()).kind == Kind::kMap; }
+// Each element comes from one element of its data set: chunks may also lose some, or be batched.
+void check_kind(const GraphIndex::Place& moved, const NodeDef* interleave) {
+  const Kind kind = op_traits(moved.node->op()).kind;
+  if (kind == Kind::kMap) return;
+  const bool chunks =
+      interleave && interleave->input_size() > 0 && are_chunks(*moved.body, *interleave);
+  if (!chunks) refuse(fmt::format("{} is no 1:1 map", moved.node->op()));
+  if (kind != Kind::kFilter && kind != Kind::kBatch)
+    refuse(fmt::format("{} is no map, filter or batch", moved.node->op()));
+}
 
 void check_deterministic(Rewriting& program, const NodeDef& interleave) {
   const AttrValue* attr = attribute(interleave, "deterministic");
@@ -31,7 +41,7 @@ NodeDef& interleave_under(Rewriting& program, const GraphIndex::Place& map, cons
   const GraphIndex::Place place = node_of(program, edit.to);
   const NodeDef& node = *place.node;
   const Kind kind = op_traits(node.op()).kind;
-  if (!is_map(*map.node)) refuse(fmt::format("{} is no 1:1 map", map.node->op()));
+  check_kind(map, &node);
   if ((kind != Kind::kInterleave && kind != Kind::kFlatMap) || !attribute(node, "f") ||
       node.op() == "ParallelInterleaveDataset")
     refuse(fmt::format("'{}' is a {}, no interleave", edit.to, node.op()));
@@ -67,11 +77,12 @@ std::vector<std::string> add_arguments(tensorflow::FunctionDef& function, const 
 // The map's scalars (its number of calls) as constants of the function's own.
 std::vector<NodeDef> scalars_of(const Body& body, const NodeDef& map) {
   std::vector<NodeDef> scalars;
+  const bool is_parallel_map = op_traits(map.op()).parallelism_input != 0;
   for (int i = 1 + captured_arguments(map); i < data_inputs(map); ++i) {
     const NodeDef* source = body.producer(map.input(i));
     if (!source || source->op() != "Const")
-      refuse("its number of parallel calls is not a constant",
-             "make it sequential or inline first");
+      refuse(fmt::format("its input {} is not a constant", i),
+             is_parallel_map ? "make it sequential or inline first" : "");
     scalars.push_back(constant("", source->attr().at("value").tensor()));
   }
   return scalars;
@@ -123,6 +134,8 @@ void move_into_function(Rewriting& program, const Edit& edit) {
   Body& inner = program.graph.own_function(*interleave.mutable_attr()->at("f").mutable_func());
   if (inner.function()->ret_size() != 1)
     refuse(fmt::format("the function of '{}' does not return one data set", edit.to));
+  if (op_traits(map.node->op()).kind == Kind::kBatch)
+    batch_chunks(*map.body, interleave, *map.node, inner);
   const std::string name = put_into(inner, *map.node, scalars);
   program.top.erase(map.node);
   take_over(*map.body, interleave, *map.node);

@@ -112,5 +112,94 @@ TEST_CASE("a program too large to try moves in says so") {
   CHECK(std::ranges::count_if(optimize(p.pipeline, p.analysis, without).warnings, says) == 0);
 }
 
+/// Lines of text: 40 a root element, 10 us of work each; the filter keeps four in five.
+SmallPipeline tokens() {
+  SmallPipeline p;
+  const NodeId lines =
+      p.source("TextLineDataset", {.work_ms = 0.02, .elements = 40, .bytes = 50, .per_epoch = 1e5});
+  p.pipeline[lines].equal_shapes = true;
+  const NodeId map = p.map(
+      lines, "_ids", {.work_ms = 0.4, .calls = 40, .elements = 40, .bytes = 90, .per_epoch = 1e5});
+  const NodeId filter = p.with_function(
+      p.add("FilterDataset", {map},
+            {.work_ms = 0.04, .calls = 40, .elements = 32, .bytes = 90, .per_epoch = 8e4}),
+      "_long");
+  p.finish(p.add("PaddedBatchDatasetV2", {filter}, {.work_ms = 0.03, .bytes = 3000}));
+  p.pipeline[p.pipeline.root].count = 32;
+  return p;
+}
+
+OptimizeOptions with_cores(double cores) {
+  OptimizeOptions options = options_for();
+  options.limits.cores = cores;
+  return options;
+}
+
+std::string chunk_story(const SmallPipeline& p, double cores) {
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, with_cores(cores), cores);
+  std::string text;
+  for (const Edit& edit : chosen.edits)
+    text += fmt::format("{} {} {}\n", edit_word(edit.kind), edit.node, edit.to);
+  for (const Rejected& rejected : chosen.rejected)
+    if (rejected.edit == "insert_chunks")
+      text += fmt::format("not {}: {}\n", rejected.node, rejected.reason);
+  return text;
+}
+
+TEST_CASE("functions too short to hand over use many cores in chunks") {
+  const std::string chunks = "plumber/chunks/TextLineDataset/_0";
+  CHECK(chunk_story(tokens(), 16) ==
+        "insert_chunks TextLineDataset/_0 18\n"
+        "move_into_function MapDataset/_1 " +
+            chunks +
+            "\n"
+            "move_into_function FilterDataset/_2 " +
+            chunks + "\n");
+  CHECK(chunk_story(tokens(), 1).empty());
+}
+
+TEST_CASE("what chunks cost is paid an element and a chunk") {
+  const SmallPipeline p = tokens();
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, with_cores(16), 16);
+  const Pipeline& moved = chosen.moved.pipeline;
+  const auto cost_of = [&](const std::string& name) {
+    return chosen.moved.analysis.costs.nodes[*find_node(moved, name)];
+  };
+  const double size = static_cast<double>(std::get<std::int64_t>(chosen.edits[0].value));
+  CHECK(cost_of("plumber/chunk/TextLineDataset/_0").elements == Approx(40 / size));
+  CHECK(cost_of("plumber/chunks/TextLineDataset/_0>TensorSliceDataset").elements == Approx(40));
+  CHECK(cost_of("plumber/chunks/TextLineDataset/_0").elements == Approx(32));
+  CHECK(cost_of("MapDataset/_1").work_s == Approx(0.4e-3));
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const auto source = original_of(p.pipeline, moved, static_cast<NodeId>(i));
+    CHECK(source.has_value());  // whatever a plan makes belongs to a node as traced
+  }
+}
+
+TEST_CASE("no chunks of elements that make no batch, and none that would draw alike") {
+  SmallPipeline p = tokens();
+  p.pipeline[*find_node(p.pipeline, "TextLineDataset/_0")].equal_shapes = false;
+  CHECK(chunk_story(p, 16) ==
+        "not TextLineDataset/_0: its elements may differ in shape, so they make no chunk\n");
+  SmallPipeline seeded = tokens();
+  for (const char* name : {"MapDataset/_1", "FilterDataset/_2"})
+    seeded.pipeline[*find_node(seeded.pipeline, name)].function->facts.seeded = {"RandomUniform"};
+  CHECK(chunk_story(seeded, 16).empty());
+}
+
+TEST_CASE("a batch goes into the chunks where nothing below it is lost") {
+  SmallPipeline p;
+  const NodeId records = p.source(
+      "TFRecordDataset", {.work_ms = 0.02, .elements = 32, .bytes = 100, .per_epoch = 1e5});
+  p.pipeline[records].equal_shapes = true;
+  const NodeId map =
+      p.map(records, "_parse", {.work_ms = 0.6, .calls = 32, .elements = 32, .per_epoch = 1e5});
+  p.finish(p.batch(map, 32, {.work_ms = 0.05, .bytes = 32000}));
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, with_cores(16), 16);
+  REQUIRE(chosen.edits.size() == 3);
+  CHECK(chosen.edits[2].node == "BatchDatasetV2/_2");
+  CHECK(std::get<std::int64_t>(chosen.edits[0].value) % 32 == 0);
+}
+
 }  // namespace
 }  // namespace plumber

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/chunk_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_format.h"
+#include "optimize/move_rules.h"
+#include "optimize/problem.h"
+
+namespace plumber {
+namespace {
+
+constexpr double kChunkWork_s = 6e-3;
+constexpr double kWorthGain = 0.1;  // its costs are built-in, not measured on the machine
+constexpr double kLeastElements = 16, kMostElements = 1024;
+constexpr double kMostChunk_bytes = 8 << 20;
+constexpr double kChunksOfACore = 4;  // of an epoch, at least
+constexpr double kLongCall_s = 1e-3;  // hand-offs do not matter to it
+constexpr std::size_t kMostNodesInside = 8;
+
+class ChunkFinder {
+ public:
+  ChunkFinder(const Moved& now, const OptimizeOptions& options)
+      : now_(now),
+        p_(now.pipeline),
+        cores_(std::max(1.0, std::floor(options.limits.cores))),
+        readers_(consumers_of(p_)) {}
+
+  void run(MoveCandidates& found) {
+    if (cores_ < 2 || !now_.analysis.costs.hand_off_known) return;
+    for (std::size_t i = 0; i < p_.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      if (begins_run(id)) offer_run(id, found);
+    }
+  }
+
+ private:
+  bool may_go_inside(NodeId id) const {
+    const Node& node = p_[id];
+    return !node.outer && node.inputs.size() == 1 && !p_[node.inputs.front()].outer &&
+           readers_[node.inputs.front()].size() == 1 &&
+           (node.kind == Kind::kMap || node.kind == Kind::kFilter) &&
+           objection_to_chunks(p_, id).empty();
+  }
+
+  // The lowest of its run; why it may not be one is said where calls are short.
+  bool begins_run(NodeId id) const {
+    const Node& node = p_[id];
+    return may_go_inside(id) && !may_go_inside(node.inputs.front());
+  }
+
+  double per_call_s(NodeId id) const {
+    const NodeCost& cost = now_.analysis.costs.nodes[id];
+    return cost.calls > 0 ? cost.work_s / cost.calls : 0;
+  }
+
+  std::vector<NodeId> run_from(NodeId id) const {
+    std::vector<NodeId> run = {id};
+    while (readers_[run.back()].size() == 1 && run.size() < kMostNodesInside) {
+      const NodeId above = readers_[run.back()].front();
+      if (!may_go_inside(above)) break;
+      run.push_back(above);
+    }
+    return run;
+  }
+
+  // The batch right above a run that loses no element.
+  std::optional<NodeId> batch_over(const std::vector<NodeId>& run) const {
+    const bool drops =
+        std::ranges::any_of(run, [&](NodeId id) { return p_[id].kind == Kind::kFilter; });
+    if (drops || readers_[run.back()].size() != 1) return {};
+    const NodeId above = readers_[run.back()].front();
+    const Node& batch = p_[above];
+    const bool plain = batch.op == "BatchDatasetV2" || batch.op == "PaddedBatchDatasetV2";
+    return plain && !batch.outer && batch.count.value_or(0) > 0 ? std::optional(above)
+                                                                : std::nullopt;
+  }
+
+  // Elements of a chunk; 0: there are too few, or they are too large.
+  std::int64_t chunk_elements(const std::vector<NodeId>& run, NodeId source) const {
+    const Analysis& a = now_.analysis;
+    double work_s = 0, bytes = a.nodes[source].bytes_per_element;
+    for (const NodeId id : run) {
+      work_s += a.costs.nodes[id].work_s;
+      bytes = std::max(bytes, a.nodes[id].bytes_per_element);
+    }
+    const double each_s = work_s / std::max(a.costs.nodes[source].elements, 1e-9);
+    double most = std::min(kMostElements, kMostChunk_bytes / std::max(bytes, 1.0));
+    const Cardinality& epoch = a.nodes[source].elements_per_epoch;
+    if (epoch.kind == Cardinality::Kind::kKnown)
+      most = std::min(most, epoch.elements / (kChunksOfACore * cores_));
+    if (most < kLeastElements || !(each_s > 0)) return 0;
+    const double wanted = std::clamp(kChunkWork_s / each_s, kLeastElements, most);
+    return static_cast<std::int64_t>(std::exp2(std::floor(std::log2(wanted))));
+  }
+
+  void offer_run(NodeId first, MoveCandidates& found) {
+    std::vector<NodeId> run = run_from(first);
+    const NodeId source = p_[first].inputs.front();
+    const bool small = std::ranges::any_of(
+        run, [&](NodeId id) { return per_call_s(id) > 0 && per_call_s(id) < kLongCall_s; });
+    const bool ran = std::ranges::all_of(run, [&](NodeId id) {
+      return !now_.analysis.nodes[id].below_cache || now_.analysis.nodes[id].elements > 0;
+    });
+    if (!small || !ran || now_.analysis.costs.nodes[source].elements <= 0) return;
+    if (!p_[source].equal_shapes) {
+      found.illegal.push_back({edit_word(EditKind::kInsertChunks), p_[source].name,
+                               "its elements may differ in shape, so they make no chunk"});
+      return;
+    }
+    ChunkShape shape{chunk_elements(run, source), static_cast<std::int64_t>(cores_) + 2};
+    if (shape.elements == 0) return;
+    if (const auto batch = batch_over(run)) {
+      const std::int64_t n = *p_[*batch].count;
+      const double whole = std::ceil(static_cast<double>(shape.elements) / static_cast<double>(n));
+      if (whole * static_cast<double>(n) <= 2 * static_cast<double>(shape.elements)) {
+        shape.elements = static_cast<std::int64_t>(whole) * n;
+        run.push_back(*batch);
+      }
+    }
+    offer(source, run, shape, found);
+  }
+
+  void offer(NodeId source, const std::vector<NodeId>& run, const ChunkShape& shape,
+             MoveCandidates& found) const {
+    MoveCandidate candidate;
+    candidate.node = p_[source].name;
+    candidate.moved = now_;
+    const std::string chunks = chunks_name(candidate.node);
+    put_chunks_above(candidate.moved, source, shape);
+    candidate.edits.push_back(
+        {"",
+         EditKind::kInsertChunks,
+         candidate.node,
+         std::to_string(shape.at_once),
+         shape.elements,
+         fmt::format("the functions above are handed {} elements at a time, and run for {} such "
+                     "chunks side by side",
+                     shape.elements, shape.at_once - 2),
+         {},
+         ""});
+    std::set<std::string> changed = {chunks, chunk_name(candidate.node)};
+    for (const NodeId id : run) {
+      const std::string& name = p_[id].name;
+      put_inside(candidate.moved, *find_node(candidate.moved.pipeline, name),
+                 *find_node(candidate.moved.pipeline, chunks));
+      candidate.edits.push_back({"",
+                                 EditKind::kMoveIntoFunction,
+                                 name,
+                                 chunks,
+                                 {},
+                                 "it works on one chunk after the other",
+                                 {},
+                                 ""});
+      changed.insert(name);
+    }
+    refresh(candidate.moved, changed);
+    candidate.least_gain = kWorthGain;
+    found.legal.push_back(std::move(candidate));
+  }
+
+  const Moved& now_;
+  const Pipeline& p_;
+  double cores_;
+  PerNode<std::vector<NodeId>> readers_;
+};
+
+}  // namespace
+
+void find_chunks(const Moved& now, const OptimizeOptions& options, MoveCandidates& found) {
+  ChunkFinder(now, options).run(found);
+}
+
+}  // namespace plumber

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves that let small functions run in chunks (rewrite/chunks.h): a run of maps and filters, with
+// the batch above it where nothing is lost below that, goes into an interleave over chunks of K
+// elements. Its functions then run inline for several chunks at once, and what is handed from
+// thread to thread is a chunk: the only way to use many cores where a call is shorter than handing
+// it over. Chosen by the plan that it allows, as all moves are.
+//
+//   K            6 ms of work, 16 to 1024 elements of together at most 8 MiB, at most a fourth of
+//                what each core gets of an epoch; whole batches, where a batch goes in
+//   at once      two more than cores: one is being read, one written
+#pragma once
+
+#include "optimize/move_candidates.h"
+
+namespace plumber {
+
+/// Adds what the pipeline allows, and of those that it does not allow where it might pay, why.
+void find_chunks(const Moved& now, const OptimizeOptions& options, MoveCandidates& found);
+
+}  // namespace plumber
