@@ -44,6 +44,35 @@ bool any_never_ran(const Problem& problem) {
   return false;
 }
 
+/// Root elements of the shortest pass after which iterators are made anew; 0: there is none.
+double shortest_pass(const Problem& problem) {
+  const Pipeline& p = *problem.pipeline;
+  double shortest = 0;
+  const auto note = [&](NodeId id) {
+    const Cardinality& epoch = problem.analysis->nodes[id].elements_per_epoch;
+    const double each = problem.cost(id).elements;
+    if (epoch.kind != Cardinality::Kind::kKnown || !(epoch.elements > 0) || !(each > 0)) return;
+    const double elements = epoch.elements / each;
+    if (shortest == 0 || elements < shortest) shortest = elements;
+  };
+  note(p.root);
+  for (const Node& node : p.nodes)
+    if (node.kind == Kind::kRepeat && !node.outer && !node.inputs.empty())
+      note(node.inputs.front());
+  return shortest;
+}
+
+/// Passes so short that making their iterators, of which no model knows what it costs after the
+/// changes, takes a part that matters; empty: they are not.
+std::string why_starts_matter(const Problem& problem, const Evaluation& after) {
+  constexpr double kStart_s = 0.5e-3, kShare = 0.2;
+  const double elements = shortest_pass(problem);
+  const double start_s = problem.analysis->rate.epoch_start_s.value_or(kStart_s);
+  if (elements == 0 || start_s < kShare * elements * after.period_s) return "";
+  return fmt::format("each pass of {} starts anew, which takes time that is not predicted",
+                     counted(elements, "element"));
+}
+
 /// What a rate must not be printed as a number for; empty: nothing.
 std::string why_upper_bound(const Problem& problem, const Settled& settled,
                             const Evaluation& after) {
@@ -66,6 +95,7 @@ std::string why_upper_bound(const Problem& problem, const Settled& settled,
   if (after.dispatch_s > kMuch * after.period_s) {
     return "most of the time goes to handing calls to threads, not to work";
   }
+  if (const std::string starts = why_starts_matter(problem, after); !starts.empty()) return starts;
   for (std::size_t i = 0; i < settled.changes.size(); ++i) {
     const Node& node = problem.node(static_cast<NodeId>(i));
     const bool changed = settled.changes[static_cast<NodeId>(i)] != nullptr;

@@ -53,7 +53,6 @@ constexpr auto kElementwise = std::to_array<std::string_view>({
     "RealDiv",
     "Rint",
     "SelectV2",
-    "Sign",
     "Square",
     "SquaredDifference",
     "StaticRegexFullMatch",
@@ -209,7 +208,24 @@ class Proof {
     return set(node, {false, value->tensor().tensor_shape().dim_size()});
   }
 
+  // Vector kernels saturate where scalar ones wrap around, and keep other bits of a bfloat16 NaN.
+  static bool rounds_otherwise(const NodeDef& node) {
+    const auto type_of = [&](const char* name) {
+      const AttrValue* type = attribute(node, name);
+      return type == nullptr ? tensorflow::DT_INVALID : type->type();
+    };
+    const auto from = type_of("SrcT"), to = type_of("DstT");
+    if (std::ranges::count(std::array{from, to, type_of("T")}, tensorflow::DT_BFLOAT16) > 0)
+      return true;
+    const auto is_any_of = [](auto type, auto... types) { return ((type == types) || ...); };
+    return is_any_of(from, tensorflow::DT_HALF, tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE) &&
+           !is_any_of(to, tensorflow::DT_HALF, tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE,
+                      tensorflow::DT_INT32, tensorflow::DT_INT64, tensorflow::DT_BOOL);
+  }
+
   bool judge_elementwise(const NodeDef& node, const std::vector<Value>& inputs) {
+    if (rounds_otherwise(node))
+      return refuse(fmt::format("{} rounds otherwise in a vector", node.op()));
     const int rank = std::ranges::find_if(inputs, &Value::of_element)->rank;
     for (const Value& input : inputs) {
       const bool fits = input.of_element ? input.rank == rank : input.rank <= rank;

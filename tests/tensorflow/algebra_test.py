@@ -110,6 +110,13 @@ class ReorderTest(MovesTest):
         for remainder in (True, False):
             self.assert_moved(dataset.batch(256, drop_remainder=remainder), "reorder")
 
+    def test_no_batch_below_a_cast_that_vectors_saturate(self):
+        def shifted(x):
+            return tf.cast(tf.cast(x, tf.float32) * 1.5 - 400, tf.uint8)
+
+        self.assert_not_moved(Range(2000).map(shifted).batch(32), "reorder",
+                              "Cast rounds otherwise in a vector")
+
     def test_batch_below_parse_example(self):
         self.assert_moved(examples(3000).map(parsed).batch(500), "reorder")
 

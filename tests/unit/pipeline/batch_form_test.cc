@@ -41,6 +41,25 @@ TEST_CASE("what does not compute row by row, or rounds otherwise in a vector, do
         "PartitionedCall has no batch form that is known to be the same");
 }
 
+TEST_CASE("casts that saturate in a vector and wrap around alone do not") {
+  const auto cast = [](tensorflow::DataType from, tensorflow::DataType to) {
+    tensorflow::GraphDef graph =
+        program_of("root = _Retval()\ndef f(x: float) -> y: float = c:y:0\n  c = Cast(x)\n");
+    auto& attributes =
+        *graph.mutable_library()->mutable_function(0)->mutable_node_def(0)->mutable_attr();
+    attributes["SrcT"].set_type(from);
+    attributes["DstT"].set_type(to);
+    return why_no_batch_form(graph.library().function(0), {0});
+  };
+  CHECK(cast(tensorflow::DT_UINT8, tensorflow::DT_FLOAT).empty());
+  CHECK(cast(tensorflow::DT_INT64, tensorflow::DT_INT32).empty());
+  CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_INT32).empty());
+  const std::string saturates = "Cast rounds otherwise in a vector";
+  CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_UINT8) == saturates);
+  CHECK(cast(tensorflow::DT_DOUBLE, tensorflow::DT_INT16) == saturates);
+  CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_BFLOAT16) == saturates);
+}
+
 TEST_CASE("a stack at an axis counted from the front moves by one") {
   tensorflow::NodeDef node;
   node.set_op("Pack");
