@@ -18,7 +18,7 @@ constexpr double kWorthGain = 0.1;  // its costs are built-in, not measured on t
 constexpr double kLeastElements = 16, kMostElements = 1024;
 constexpr double kMostChunk_bytes = 8 << 20;
 constexpr double kChunksOfACore = 4;  // of an epoch, at least
-constexpr double kLongCall_s = 1e-3;  // hand-offs do not matter to it
+constexpr double kLongCall_s = 300e-6;  // parallel calls lose little by handing it over
 constexpr std::size_t kMostNodesInside = 8;
 
 class ChunkFinder {
@@ -29,12 +29,14 @@ class ChunkFinder {
         cores_(std::max(1.0, std::floor(options.limits.cores))),
         readers_(consumers_of(p_)) {}
 
-  void run(MoveCandidates& found) {
-    if (cores_ < 2 || !now_.analysis.costs.hand_off_known) return;
+  MoveCandidates run() {
+    MoveCandidates found;
+    if (cores_ < 2 || !now_.analysis.costs.hand_off_known) return found;
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const auto id = static_cast<NodeId>(i);
       if (begins_run(id)) offer_run(id, found);
     }
+    return found;
   }
 
  private:
@@ -100,7 +102,7 @@ class ChunkFinder {
   void offer_run(NodeId first, MoveCandidates& found) {
     std::vector<NodeId> run = run_from(first);
     const NodeId source = p_[first].inputs.front();
-    const bool small = std::ranges::any_of(
+    const bool small = std::ranges::all_of(
         run, [&](NodeId id) { return per_call_s(id) > 0 && per_call_s(id) < kLongCall_s; });
     const bool ran = std::ranges::all_of(run, [&](NodeId id) {
       return !now_.analysis.nodes[id].below_cache || now_.analysis.nodes[id].elements > 0;
@@ -170,8 +172,8 @@ class ChunkFinder {
 
 }  // namespace
 
-void find_chunks(const Moved& now, const OptimizeOptions& options, MoveCandidates& found) {
-  ChunkFinder(now, options).run(found);
+MoveCandidates find_chunks(const Moved& now, const OptimizeOptions& options) {
+  return ChunkFinder(now, options).run();
 }
 
 }  // namespace plumber

@@ -14,7 +14,7 @@
 
 namespace plumber {
 
-/// Adds what the pipeline allows, and of those that it does not allow where it might pay, why.
-void find_chunks(const Moved& now, const OptimizeOptions& options, MoveCandidates& found);
+/// What the pipeline allows, and of what it does not allow where it might pay, why.
+MoveCandidates find_chunks(const Moved& now, const OptimizeOptions& options);
 
 }  // namespace plumber

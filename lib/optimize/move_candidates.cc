@@ -9,7 +9,6 @@
 #include "base/number_format.h"
 #include "ops/randomness.h"
 #include "optimize/balance.h"
-#include "optimize/chunk_candidates.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -384,9 +383,7 @@ class Finder {
 }  // namespace
 
 MoveCandidates find_moves(const Moved& now, const OptimizeOptions& options) {
-  MoveCandidates found = Finder(now, options).run();
-  find_chunks(now, options, found);
-  return found;
+  return Finder(now, options).run();
 }
 
 }  // namespace plumber

@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "optimize/best_plan.h"
+#include "optimize/chunk_candidates.h"
 #include "optimize/ledger.h"
 #include "optimize/move_candidates.h"
 
@@ -42,26 +43,30 @@ class Chooser {
           kMostNodes, pipeline.size());
       return std::move(chosen_);
     }
-    for (int made = 0; made < kMostMoves; ++made) {
-      MoveCandidates found = allowed_moves();
-      if (found.legal.empty() && made > 0) break;
-      Judged now = judge(chosen_.moved);
-      now.rate_per_s = mixed_rate_per_s(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
-      MoveCandidate* best = best_of(found, now);
-      // A partial cache copies the nodes below it: nothing moves after that.
-      if (best == nullptr || chosen_.hit_share > 0) {
-        reject(found);
-        break;
-      }
-      take(*best, now);
-    }
+    // Chunks come last: nodes do not move over them any more.
+    for (const bool chunks : {false, true}) make_all(chunks);
     return std::move(chosen_);
   }
 
  private:
+  void make_all(bool chunks) {
+    for (int made = 0; made < kMostMoves; ++made) {
+      MoveCandidates found = allowed_moves(chunks);
+      if (found.legal.empty()) return reject(found);
+      Judged now = judge(chosen_.moved);
+      now.rate_per_s = mixed_rate_per_s(chosen_.hit_share, chosen_.hit_rate_per_s, now.rate_per_s);
+      MoveCandidate* best = best_of(found, now);
+      // A partial cache copies the nodes below it: nothing moves after that.
+      if (best == nullptr || chosen_.hit_share > 0) return reject(found);
+      take(*best, now);
+      rejected_.clear();
+    }
+  }
+
   // Those that --without leaves out are as good as illegal.
-  MoveCandidates allowed_moves() const {
-    MoveCandidates found = find_moves(chosen_.moved, options_);
+  MoveCandidates allowed_moves(bool chunks) const {
+    MoveCandidates found =
+        chunks ? find_chunks(chosen_.moved, options_) : find_moves(chosen_.moved, options_);
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
       const auto out = std::ranges::find_if(
           candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
@@ -138,8 +143,9 @@ class Chooser {
   }
 
   void reject(const MoveCandidates& found) {
-    chosen_.rejected = found.illegal;
+    chosen_.rejected.insert(chosen_.rejected.end(), found.illegal.begin(), found.illegal.end());
     chosen_.rejected.insert(chosen_.rejected.end(), rejected_.begin(), rejected_.end());
+    rejected_.clear();
   }
 
   void take(MoveCandidate& candidate, const Judged& now) {

@@ -205,7 +205,7 @@ class ConvertTest(MovesTest):
 
     def test_a_costly_predicate_runs_in_parallel(self):
         def keep(x):
-            text = tf.strings.reduce_join(tf.repeat(tf.strings.as_string(x), 5000))
+            text = tf.strings.reduce_join(tf.repeat(tf.strings.as_string(x), 20000))
             return tf.strings.to_hash_bucket_strong(text, 7, [1, 2]) > 2
 
         dataset = Range(1000).filter(keep).batch(8)
