@@ -17,7 +17,7 @@ constexpr double kChunkWork_s = 6e-3;
 constexpr double kWorthGain = 0.1;  // its costs are built-in, not measured on the machine
 constexpr double kLeastElements = 16, kMostElements = 1024;
 constexpr double kMostChunk_bytes = 8 << 20;
-constexpr double kChunksOfACore = 4;  // of an epoch, at least
+constexpr double kChunksOfACore = 4;    // of an epoch, at least
 constexpr double kLongCall_s = 300e-6;  // parallel calls lose little by handing it over
 constexpr std::size_t kMostNodesInside = 8;
 

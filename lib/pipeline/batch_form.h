@@ -8,8 +8,9 @@
 //   element-wise ops   row i of the result depends on row i of the inputs alone, if all inputs that
 //                      are of the element have one rank and constants have no higher one: broadcast
 //                      aligns shapes at their ends. Only ops whose kernels round one value the same
-//                      way alone and in a vector are listed: no exp, log, sqrt, tanh, sign; no cast of a float to a
-//                      small or unsigned integer, which vectors saturate; nothing of bfloat16.
+//                      way alone and in a vector are listed: no exp, log, sqrt, tanh, sign; no cast
+//                      of a float to a small or unsigned integer, which vectors saturate; nothing
+//                      of bfloat16.
 //   Pack               of tensors of the element; an axis counted from the front moves by one
 //   ExpandDims         at an axis counted from the end
 //   DecodeCSV, ParseExampleV2 (dense features of fixed shape): made for vectors of records
