@@ -306,7 +306,7 @@ void add_choices(CLI::App& command, Options& options) {
   add_value(command, "--allow", options.allow,
             {"LIST",
              "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
-             "stateful-parallel, nondeterministic"});
+             "stateful-parallel, nondeterministic, intra-op"});
   add_value(
       command, "--without", options.without,
       {"LIST", "Comma-separated kinds of edits, as in the plan file, to leave out of the plan: " +

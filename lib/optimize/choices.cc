@@ -40,19 +40,6 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
 
 bool runs_body_inline(Mode mode) { return mode == Mode::kInline || mode == Mode::kParallelInline; }
 
-/// A kernel of the function that shares its work with TensorFlow's intra-op threads, at elements of
-/// this size; empty if there is none.
-std::string sharding_kernel(const Problem& problem, NodeId id) {
-  const Node& node = problem.node(id);
-  const FunctionFacts& facts = node.function->facts;
-  if (!facts.sharding.empty()) return facts.sharding.front();
-  double bytes = problem.analysis->nodes[id].bytes_per_element;
-  for (const NodeId input : node.inputs) {
-    bytes = std::max(bytes, problem.analysis->nodes[input].bytes_per_element);
-  }
-  return bytes >= kLarge_bytes && !facts.sharding_large.empty() ? facts.sharding_large.front() : "";
-}
-
 /// Why its function must not run on the thread that asks for the element, or would lose by it;
 /// empty if it may.
 std::string why_not_inline(const Problem& problem, NodeId id) {
@@ -65,8 +52,10 @@ std::string why_not_inline(const Problem& problem, NodeId id) {
     return "its function cannot be followed to its end, so it may reach control flow";
   }
   const std::string kernel = sharding_kernel(problem, id);
-  if (kernel.empty()) return "";
-  return kernel + " shares its work with other threads and would wait for them on this one";
+  if (kernel.empty() || problem.options->permissions.contains(Permission::kIntraOp)) return "";
+  return kernel +
+         " shares its work with other threads and would wait for them on this one; --allow "
+         "intra-op";
 }
 
 bool same_way(const NodeSetting& a, const NodeSetting& b) {
@@ -243,6 +232,18 @@ void thin_out(const Problem& problem, Choices& choices) {
 }
 
 }  // namespace
+
+std::string sharding_kernel(const Problem& problem, NodeId id) {
+  const Node& node = problem.node(id);
+  if (!node.function) return "";
+  const FunctionFacts& facts = node.function->facts;
+  if (!facts.sharding.empty()) return facts.sharding.front();
+  double bytes = problem.analysis->nodes[id].bytes_per_element;
+  for (const NodeId input : node.inputs) {
+    bytes = std::max(bytes, problem.analysis->nodes[input].bytes_per_element);
+  }
+  return bytes >= kLarge_bytes && !facts.sharding_large.empty() ? facts.sharding_large.front() : "";
+}
 
 std::string why_elements_would_change(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);

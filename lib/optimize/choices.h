@@ -45,6 +45,10 @@ Choices find_choices(const Problem& problem, double memory_bytes);
 /// function. Empty: they would not, or it is permitted.
 std::string why_elements_would_change(const Problem& problem, NodeId id);
 
+/// A kernel of the node's function that shares its work with TensorFlow's intra-op threads, at
+/// elements of this size; empty if there is none.
+std::string sharding_kernel(const Problem& problem, NodeId id);
+
 /// How many columns of 0/1 the choices make.
 std::size_t count_choices(const Choices& choices);
 

@@ -13,7 +13,7 @@
 namespace plumber {
 namespace {
 
-constexpr double kChunkWork_s = 6e-3;
+constexpr double kChunkWork_s = 8e-3;
 constexpr double kWorthGain = 0.1;  // its costs are built-in, not measured on the machine
 constexpr double kLeastElements = 16, kMostElements = 1024;
 constexpr double kMostChunk_bytes = 8 << 20;

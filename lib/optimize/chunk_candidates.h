@@ -5,7 +5,7 @@
 // thread to thread is a chunk: the only way to use many cores where a call is shorter than handing
 // it over. Chosen by the plan that it allows, as all moves are.
 //
-//   K            6 ms of work, 16 to 1024 elements of together at most 8 MiB, at most a fourth of
+//   K            8 ms of work, 16 to 1024 elements of together at most 8 MiB, at most a fourth of
 //                what each core gets of an epoch; whole batches, where a batch goes in
 //   at once      two more than cores: one is being read, one written
 #pragma once

@@ -28,6 +28,7 @@ enum class Permission {
   kReshuffle,
   kStatefulParallel,
   kNondeterministic,
+  kIntraOp,  // the training job's environment may set TF_NUM_INTRAOP_THREADS=1
 };
 std::string permission_word(Permission permission);  // "frozen-order", ...
 std::optional<Permission> permission_of(const std::string& word);

@@ -7,13 +7,14 @@
 namespace plumber {
 namespace {
 
-constexpr std::array<std::pair<Permission, const char*>, 6> kWords = {{
+constexpr std::array<std::pair<Permission, const char*>, 7> kWords = {{
     {Permission::kFrozenOrder, "frozen-order"},
     {Permission::kPyfuncCache, "pyfunc-cache"},
     {Permission::kUnfreeze, "unfreeze"},
     {Permission::kReshuffle, "reshuffle"},
     {Permission::kStatefulParallel, "stateful-parallel"},
     {Permission::kNondeterministic, "nondeterministic"},
+    {Permission::kIntraOp, "intra-op"},
 }};
 
 }  // namespace

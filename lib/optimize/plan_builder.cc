@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "ops/hand_off.h"
+#include "optimize/choices.h"
 #include "optimize/ledger.h"
 #include "optimize/programme_input.h"
 #include "optimize/python_line.h"
@@ -40,12 +41,25 @@ class Builder {
       add_buffer(id);
     }
     add_options();
+    if (any_shares_inline()) plan_.environment["TF_NUM_INTRAOP_THREADS"] = "1";
     return std::move(plan_);
   }
 
  private:
   const NodeSetting& setting(NodeId id) const { return settled_.setting[id]; }
   const std::string& name(NodeId id) const { return problem_.node(id).name; }
+
+  /// A kernel that shares its work would wait for other threads on its caller's.
+  bool any_shares_inline() const {
+    for (std::size_t i = 0; i < settled_.changes.size(); ++i) {
+      const auto id = static_cast<NodeId>(i);
+      const ModeChange* change = settled_.changes[id];
+      const bool is_inline = change != nullptr && (setting(id).mode == Mode::kInline ||
+                                                   setting(id).mode == Mode::kParallelInline);
+      if (is_inline && !sharding_kernel(problem_, id).empty()) return true;
+    }
+    return false;
+  }
 
   Edit& add(EditKind kind, NodeId id, std::string reason, EditValue value = {}) {
     plan_.edits.push_back({"", kind, name(id), "", value, std::move(reason), {}, ""});

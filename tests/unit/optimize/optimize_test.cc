@@ -190,7 +190,23 @@ TEST_CASE("control flow and kernels that share their work keep a function off th
                              "(StatelessIf), which TensorFlow does not run inline\n") !=
         std::string::npos);
   CHECK(reasons(result).find("inline MapDataset/_3: Transpose shares its work with other threads "
-                             "and would wait for them on this one\n") != std::string::npos);
+                             "and would wait for them on this one; --allow intra-op\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("kernels that share their work run inline where the environment may forbid it") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.work_ms = 0.5, .elements = 64});
+  const NodeId map = p.random(p.map(files, "_turn", {.work_ms = 1, .calls = 64, .elements = 64}));
+  p.pipeline[map].function->facts.sharding = {"Transpose"};
+  p.finish(p.batch(map, 64, {.work_ms = 0.1}));
+  OptimizeOptions options = within(1, 8e9);
+  CHECK(optimize(p.pipeline, p.analysis, options).plan.environment.empty());
+  options.permissions = {Permission::kIntraOp};
+  const OptimizeResult allowed = optimize(p.pipeline, p.analysis, options);
+  CHECK(std::ranges::count(allowed.plan.edits, EditKind::kInline, &Edit::kind) == 1);
+  CHECK(allowed.plan.environment ==
+        std::map<std::string, std::string>{{"TF_NUM_INTRAOP_THREADS", "1"}});
 }
 
 TEST_CASE("a Python function holds one lock: it is not parallelised") {
