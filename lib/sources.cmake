@@ -105,6 +105,7 @@ set(optimize_sources
     optimize/rejected.cc
     optimize/resource_prices.cc
     optimize/search.cc
+    optimize/sensitivity.cc
     optimize/settle.cc
     optimize/shrink.cc
     optimize/target.cc)

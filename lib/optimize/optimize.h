@@ -56,6 +56,14 @@ struct OptimizeOptions {
 
 enum class PlanStatus { kOptimal, kNoChange, kInfeasible };
 
+/// What a plan's rate becomes if the work of one node is not as traced.
+struct Sensitivity {
+  double error = 0;  // of the work, either way
+  double low_per_s = 0;
+  double high_per_s = 0;
+  std::string node;  // the one that the low end is about; empty: none matters
+};
+
 struct Predicted {
   std::optional<double> as_traced_per_s;
   double before_per_s = 0;                  // stock TensorFlow, default options
@@ -68,6 +76,7 @@ struct Predicted {
   double speedup = 1;  // after / before
   std::optional<double> cache_pays_after_epochs;
   std::optional<Bound> bound;
+  std::optional<Sensitivity> sensitivity;
 };
 
 struct Theta {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/number_format.h"
+#include "optimize/sensitivity.h"
 
 namespace plumber {
 namespace {
@@ -200,6 +201,7 @@ Predicted predict(const Problem& problem, const Settled& settled, double without
   }
   if (!after.bounds.empty()) predicted.bound = after.bounds.front();
   set_range(problem, settled, after, predicted);
+  predicted.sensitivity = sensitivity(problem, settled);
   return predicted;
 }
 

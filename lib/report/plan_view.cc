@@ -151,6 +151,18 @@ Sentence trust_sentence(const Predicted& predicted) {
   return sentence;
 }
 
+// Said where it matters.
+void add_sensitivity_sentence(Prose& prose, const Predicted& predicted) {
+  constexpr double kMatters = 0.02;
+  if (!predicted.sensitivity || predicted.sensitivity->node.empty()) return;
+  const Sensitivity& s = *predicted.sensitivity;
+  if (s.low_per_s > (1 - kMatters) * predicted.after_per_s) return;
+  prose.sentences.push_back({"One node's work {} off makes that {}, most of all {}.",
+                             {{Unit::kShare, s.error},
+                              {Unit::kPerSecond, std::vector<double>{s.low_per_s, s.high_per_s}},
+                              {Unit::kNone, s.node}}});
+}
+
 void add_cache_sentence(Prose& prose, const Predicted& predicted) {
   if (!(predicted.first_epoch_per_s.value_or(0) > 0 &&
         predicted.first_epoch_per_s < predicted.after_per_s)) {
@@ -177,6 +189,7 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
   if (result.status == PlanStatus::kInfeasible || predicted.before_per_s <= 0) return;
   Sentence trust = trust_sentence(predicted);
   if (!trust.pattern.empty()) prose.sentences.push_back(std::move(trust));
+  add_sensitivity_sentence(prose, predicted);
   add_cache_sentence(prose, predicted);
   if (predicted.bound) {
     Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
@@ -242,6 +255,15 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
     }
   } else {
     fields.fields.push_back({"bound", "", Unit::kNone, {}});
+  }
+  if (predicted.sensitivity) {
+    const Sensitivity& s = *predicted.sensitivity;
+    fields.fields.push_back({"sensitivity.error", "", Unit::kNone, s.error});
+    fields.fields.push_back({"sensitivity.low_per_s", "", Unit::kPerSecond, s.low_per_s});
+    fields.fields.push_back({"sensitivity.high_per_s", "", Unit::kPerSecond, s.high_per_s});
+    fields.fields.push_back({"sensitivity.node", "", Unit::kNone, s.node});
+  } else {
+    fields.fields.push_back({"sensitivity", "", Unit::kNone, {}});
   }
   return {"predicted", "", fields};
 }
