@@ -14,7 +14,6 @@ namespace plumber {
 namespace {
 
 constexpr double kChunkWork_s = 8e-3;
-constexpr double kWorthGain = 0.1;  // its costs are built-in, not measured on the machine
 constexpr double kLeastElements = 16, kMostElements = 1024;
 constexpr double kMostChunk_bytes = 8 << 20;
 constexpr double kChunksOfACore = 4;    // of an epoch, at least
@@ -81,8 +80,15 @@ class ChunkFinder {
                                                                 : std::nullopt;
   }
 
-  // Elements of a chunk; 0: there are too few, or they are too large.
-  std::int64_t chunk_elements(const std::vector<NodeId>& run, NodeId source) const {
+  // Cores that have enough chunks of an epoch.
+  double busy_cores(NodeId source) const {
+    const Cardinality& epoch = now_.analysis.nodes[source].elements_per_epoch;
+    if (epoch.kind != Cardinality::Kind::kKnown) return cores_;
+    return std::min(cores_, std::floor(epoch.elements / (kChunksOfACore * kLeastElements)));
+  }
+
+  // No elements: there are too few, or they are too large.
+  ChunkShape shape_of(const std::vector<NodeId>& run, NodeId source) const {
     const Analysis& a = now_.analysis;
     double work_s = 0, bytes = a.nodes[source].bytes_per_element;
     for (const NodeId id : run) {
@@ -90,13 +96,16 @@ class ChunkFinder {
       bytes = std::max(bytes, a.nodes[id].bytes_per_element);
     }
     const double each_s = work_s / std::max(a.costs.nodes[source].elements, 1e-9);
+    const double cores = busy_cores(source);
     double most = std::min(kMostElements, kMostChunk_bytes / std::max(bytes, 1.0));
     const Cardinality& epoch = a.nodes[source].elements_per_epoch;
     if (epoch.kind == Cardinality::Kind::kKnown)
-      most = std::min(most, epoch.elements / (kChunksOfACore * cores_));
-    if (most < kLeastElements || !(each_s > 0)) return 0;
+      most = std::min(most, epoch.elements / (kChunksOfACore * std::max(cores, 1.0)));
+    if (cores < 2 || most < kLeastElements || !(each_s > 0)) return {};
     const double wanted = std::clamp(kChunkWork_s / each_s, kLeastElements, most);
-    return static_cast<std::int64_t>(std::exp2(std::floor(std::log2(wanted))));
+    const double step = std::exp2(std::floor(std::log2(wanted)) - 2);  // round numbers: 28, 448
+    return {static_cast<std::int64_t>(std::floor(wanted / step) * step),
+            static_cast<std::int64_t>(cores) + 2};
   }
 
   void offer_run(NodeId first, MoveCandidates& found) {
@@ -113,7 +122,7 @@ class ChunkFinder {
                                "its elements may differ in shape, so they make no chunk"});
       return;
     }
-    ChunkShape shape{chunk_elements(run, source), static_cast<std::int64_t>(cores_) + 2};
+    ChunkShape shape = shape_of(run, source);
     if (shape.elements == 0) return;
     if (const auto batch = batch_over(run)) {
       const std::int64_t n = *p_[*batch].count;
@@ -160,7 +169,6 @@ class ChunkFinder {
       changed.insert(name);
     }
     refresh(candidate.moved, changed);
-    candidate.least_gain = kWorthGain;
     found.legal.push_back(std::move(candidate));
   }
 

@@ -7,7 +7,7 @@
 //
 //   K            8 ms of work, 16 to 1024 elements of together at most 8 MiB, at most a fourth of
 //                what each core gets of an epoch; whole batches, where a batch goes in
-//   at once      two more than cores: one is being read, one written
+//   at once      two more than the cores that have so many: one is being read, one written
 #pragma once
 
 #include "optimize/move_candidates.h"

@@ -150,6 +150,24 @@ void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResul
   for (NodeId& node : result.predicted.bound->nodes) node = *original_of(pipeline, moved, node);
 }
 
+/// The limits that reach the target, with the moves that suit them: on fewer cores others may.
+TargetLimits fewest_for_target(const Pipeline& pipeline, const Analysis& analysis,
+                               const OptimizeOptions& options, ChosenMoves& moves) {
+  TargetLimits target = limits_for_target(moves.moved.pipeline, moves.moved.analysis, options);
+  OptimizeOptions fewer = options;
+  while (target.reached && !options.prices && target.limits.cores > 1) {
+    fewer.limits.cores = std::ceil(target.limits.cores) - 1;
+    ChosenMoves others = choose_moves(pipeline, analysis, fewer, fewer.limits.cores);
+    const TargetLimits reached =
+        limits_for_target(others.moved.pipeline, others.moved.analysis, fewer);
+    if (!reached.reached) break;
+    target = reached;
+    target.limits.cores_from_trace = false;
+    moves = std::move(others);
+  }
+  return target;
+}
+
 }  // namespace
 
 OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysis& analysis,
@@ -160,8 +178,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
   if (!moves.warning.empty()) result.warnings.push_back(moves.warning);
   if (target_per_s > 0) {
-    const TargetLimits target =
-        limits_for_target(moves.moved.pipeline, moves.moved.analysis, options);
+    const TargetLimits target = fewest_for_target(pipeline, analysis, options, moves);
     within.limits = target.limits;
     result.more.unchanged_cores = unchanged_cores(pipeline, analysis, options);
     result.provision = target.provision;

@@ -28,7 +28,6 @@ struct MoveCandidate {
   double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
   std::optional<Moved> all_hits;
   bool for_memory = false;   // worth it for the memory alone
-  double least_gain = 0.02;  // of the rate, that makes it worth its risk
 };
 
 struct MoveCandidates {

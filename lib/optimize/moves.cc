@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 200;  // of a program whose moves are tried: a second or less
 constexpr int kMostMoves = 12;
-constexpr double kWorthRate = 0.02;    // of the rate, where memory alone is gained
+constexpr double kWorthRate = 0.02;    // of the rate
 constexpr double kWorthMemory = 0.02;  // of the budget
 constexpr double kSameRate = 0.01;
 constexpr double kWorthFirstEpoch = 0.1;  // of its rate, where later epochs stay as they are
@@ -96,7 +96,7 @@ class Chooser {
     if (now.over_budget && !candidate.for_memory) return 0;
     if (candidate.asked_for) return 1;
     const double rate = after.rate_per_s / now.rate_per_s - 1;
-    if (rate >= candidate.least_gain) return rate;
+    if (rate >= kWorthRate) return rate;
     if (rate < -kSameRate) return 0;
     const double first = after.first_epoch_per_s / now.first_epoch_per_s - 1;
     if (after.fits && first >= kWorthFirstEpoch) return kWorthRate * first / (1 + first);

@@ -88,6 +88,7 @@ Edit random_edit(Dice& dice, const std::vector<std::string>& names, std::size_t 
                                                    "threading.private_threadpool_size"};
   static const std::vector<std::string> inner = {"",       "",      "",         ">map",
                                                  ">range", ">flat", ">flat>map"};
+  static const std::vector<std::string> at_once = {"2", "3", "x"};
   Edit edit;
   edit.id = fmt::format("E{}", number);
   edit.kind = *edit_kind(dice.of(edit_words()));
@@ -97,6 +98,7 @@ Edit random_edit(Dice& dice, const std::vector<std::string>& names, std::size_t 
   if (edit.kind == EditKind::kReorder || edit.kind == EditKind::kMoveIntoFunction)
     edit.to = names[place > 0 ? place - 1 : 0];
   if (edit.kind == EditKind::kInsertPartialCache) edit.to = names[dice.below(place + 1)];
+  if (edit.kind == EditKind::kInsertChunks) edit.to = dice.of(at_once);
   if (edit.kind == EditKind::kSetOptions) edit.to = dice.of(options);
   const std::vector<EditValue> values = {std::int64_t{2}, std::int64_t{3}, std::int64_t{-1}, true,
                                          EditValue()};

@@ -51,6 +51,7 @@ class RandomPipelines {
 
   NodeId chain(SmallPipeline& p, std::size_t maps) {
     NodeId top = p.source("TFRecordDataset", {.work_ms = ms(0.01, 3), .elements = 16});
+    p.pipeline[top].equal_shapes = true;
     if (random_() % 2 == 0) p.may_cache(top);
     for (std::size_t i = 0; i < maps; ++i) {
       const bool parallel = random_() % 2 == 0;
