@@ -16,8 +16,10 @@ namespace {
 constexpr double kChunkWork_s = 8e-3;
 constexpr double kLeastElements = 16, kMostElements = 1024;
 constexpr double kMostChunk_bytes = 8 << 20;
-constexpr double kChunksOfACore = 4;    // of an epoch, at least
-constexpr double kLongCall_s = 300e-6;  // parallel calls lose little by handing it over
+constexpr double kMostRootElements = 64;  // that wait for one chunk
+constexpr double kLeastOfARoot = 4;       // what is no part of a batch is handed over singly anyway
+constexpr double kChunksOfACore = 4;      // of an epoch, at least
+constexpr double kLongCall_s = 300e-6;    // parallel calls lose little by handing it over
 constexpr std::size_t kMostNodesInside = 8;
 
 class ChunkFinder {
@@ -97,11 +99,13 @@ class ChunkFinder {
     }
     const double each_s = work_s / std::max(a.costs.nodes[source].elements, 1e-9);
     const double cores = busy_cores(source);
-    double most = std::min(kMostElements, kMostChunk_bytes / std::max(bytes, 1.0));
+    const double per_root = a.costs.nodes[source].elements;
+    double most = std::min(
+        {kMostElements, kMostChunk_bytes / std::max(bytes, 1.0), kMostRootElements * per_root});
     const Cardinality& epoch = a.nodes[source].elements_per_epoch;
     if (epoch.kind == Cardinality::Kind::kKnown)
       most = std::min(most, epoch.elements / (kChunksOfACore * std::max(cores, 1.0)));
-    if (cores < 2 || most < kLeastElements || !(each_s > 0)) return {};
+    if (per_root < kLeastOfARoot || cores < 2 || most < kLeastElements || !(each_s > 0)) return {};
     const double wanted = std::clamp(kChunkWork_s / each_s, kLeastElements, most);
     const double step = std::exp2(std::floor(std::log2(wanted)) - 2);  // round numbers: 28, 448
     return {static_cast<std::int64_t>(std::floor(wanted / step) * step),

@@ -5,8 +5,9 @@
 // thread to thread is a chunk: the only way to use many cores where a call is shorter than handing
 // it over. Chosen by the plan that it allows, as all moves are.
 //
-//   K            8 ms of work, 16 to 1024 elements of together at most 8 MiB, at most a fourth of
-//                what each core gets of an epoch; whole batches, where a batch goes in
+//   K            8 ms of work, 16 to 1024 elements of together at most 8 MiB and 64 root elements,
+//                at most a fourth of what each core gets of an epoch; whole batches, where a batch
+//                goes in. Only elements that become parts of batches are worth it.
 //   at once      two more than the cores that have so many: one is being read, one written
 #pragma once
 

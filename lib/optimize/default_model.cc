@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "base/number_format.h"
@@ -145,7 +146,11 @@ void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResul
   std::erase_if(first, is_cut);
   edits.insert(edits.begin(), first.begin(), first.end());
   const Pipeline& moved = moves.moved.pipeline;
-  for (Theta& theta : result.lp.theta) theta.node = *original_of(pipeline, moved, theta.node);
+  std::map<NodeId, double> cores;  // those that a move has made count with the node they work for
+  for (const Theta& theta : result.lp.theta)
+    cores[*original_of(pipeline, moved, theta.node)] += theta.cores;
+  result.lp.theta.clear();
+  for (const auto& [node, share] : cores) result.lp.theta.push_back({node, share});
   if (!result.predicted.bound) return;
   for (NodeId& node : result.predicted.bound->nodes) node = *original_of(pipeline, moved, node);
 }

@@ -27,7 +27,7 @@ struct MoveCandidate {
   bool asked_for = false;   // by a permission, and not for speed
   double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
   std::optional<Moved> all_hits;
-  bool for_memory = false;   // worth it for the memory alone
+  bool for_memory = false;  // worth it for the memory alone
 };
 
 struct MoveCandidates {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a plan's rate depends on its demands, which are estimates: its rate if one node's work is
-// a fifth more, or less, than traced, with the plan as it is. Tests hold the low end to what a plan
-// made for the changed demand would reach: numbers of calls have that much to spare (calls.h).
+// How much a plan's rate depends on its demands, which are estimates: its rate if one node's work
+// is a fifth more, or less, than traced, with the plan as it is. Tests hold the low end to what a
+// plan made for the changed demand would reach: numbers of calls have that much to spare (calls.h).
 #pragma once
 
 #include "optimize/settle.h"
