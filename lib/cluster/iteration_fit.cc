@@ -136,7 +136,7 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Train
     case IterationLaw::kErnest:
       return fit_ernest(runs, why);
     case IterationLaw::kPollux:
-      return fit_pollux(runs, why);
+      return fit_pollux(runs, options.near, why);
     case IterationLaw::kOverlap:
       return fit_overlap(runs, why);
   }
