@@ -19,7 +19,7 @@ struct Options {
 };
 
 IterationOptions iteration_options(const Options& options) {
-  IterationOptions how{law_of(options.model), options.batch_term, options.total_only};
+  IterationOptions how{law_of(options.model), options.batch_term, options.total_only, {}};
   if (!how.law && options.model != "auto") {
     const std::string near =
         did_you_mean(options.model, {"auto", "scavenger", "overlap", "ernest", "pollux"});
