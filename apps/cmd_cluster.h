@@ -2,11 +2,13 @@
 // The subcommands of `plumber cluster`, one a file.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "commands.h"
+#include "output.h"
 
 namespace plumber {
 
@@ -14,6 +16,29 @@ void add_cluster_noise(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_fit(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_plan(CLI::App& cluster, const Globals& globals, Run& run);
 void add_cluster_next(CLI::App& cluster, const Globals& globals, Run& run);
+
+inline const std::vector<std::string> kClusterFormats{"text", "json", "csv"};
+
+/// A subcommand whose options are a struct with a member `output`.
+template <class Options>
+struct Subcommand {
+  const char* name;
+  const char* purpose;
+  void (*add_options)(CLI::App& command, Options& options);
+  ExitCode (*execute)(const Options& options, const Globals& globals);
+};
+
+template <class Options>
+void add_subcommand(CLI::App& cluster, const Globals& globals, Run& run,
+                    const Subcommand<Options>& text) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *cluster.add_subcommand(text.name, text.purpose);
+  text.add_options(command, *options);
+  add_output(command, options->output, kClusterFormats);
+  command.callback([options, &globals, &run, execute = text.execute] {
+    run = [options, &globals, execute] { return execute(*options, globals); };
+  });
+}
 
 /// What `answer` returns; an Error about an input that it cannot place itself is given the file.
 template <class Answer>

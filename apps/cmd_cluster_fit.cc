@@ -4,13 +4,12 @@
 #include "base/suggest.h"
 #include "cluster/fit.h"
 #include "cmd_cluster.h"
+#include "option_values.h"
 #include "output.h"
 #include "report/cluster_view.h"
 
 namespace plumber {
 namespace {
-
-const std::vector<std::string> kFormats{"text", "json", "csv"};
 
 struct Options {
   std::string runs_path, job_path, curves_path;
@@ -20,7 +19,7 @@ struct Options {
 };
 
 IterationOptions iteration_options(const Options& options) {
-  IterationOptions how{law_of(options.model), options.batch_term, options.total_only};
+  IterationOptions how{law_of(options.model), options.batch_term, options.total_only, {}};
   if (!how.law && options.model != "auto") {
     const std::string near =
         did_you_mean(options.model, {"auto", "scavenger", "overlap", "ernest", "pollux"});
@@ -34,11 +33,12 @@ IterationOptions iteration_options(const Options& options) {
 Format model_format(const OutputOptions& output) {
   const bool to_file = !output.path.empty() && output.path != "-";
   if (output.format.empty() && to_file && !output.path.ends_with(".csv")) return Format::kJson;
-  return format_of(output, kFormats);
+  return format_of(output, kClusterFormats);
 }
 
 ExitCode run_fit(const Options& options, const Globals& globals) {
   const Format format = model_format(options.output);
+  protect_files({options.runs_path, options.job_path}, {options.output.path, options.curves_path});
   const IterationOptions how = iteration_options(options);
   Job job;
   if (!options.job_path.empty()) job = parse_job(read_file(options.job_path), options.job_path);
@@ -50,8 +50,7 @@ ExitCode run_fit(const Options& options, const Globals& globals) {
     write_document(options.curves_path, render(curves_view(curves_of(model)), Format::kCsv,
                                                style_of(globals, options.curves_path)));
   }
-  write_document(options.output.path,
-                 render(report, format, style_of(globals, options.output.path)));
+  write_report(report, format, options.output, globals);
   if (!options.output.path.empty() && options.output.path != "-" &&
       !globals.quiet) {  // people see what the file says
     write_document("", render(report, Format::kText, style_of(globals, "")));
@@ -66,16 +65,13 @@ void add_options(CLI::App& command, Options& options) {
                   "where known, compute_s, sync_s, noise, epochs, nodes, machine")
       ->type_name("")
       ->required();
-  command.add_option("--job", options.job_path, "The training job, a JSON file")->type_name("FILE");
-  command
-      .add_option("--curves", options.curves_path,
-                  "Also write the fitted laws over the range of the runs, as CSV")
-      ->type_name("FILE");
-  command
-      .add_option("--model", options.model,
-                  "Law of the iteration's time: auto (the least leave-one-out error), scavenger, "
-                  "overlap, ernest, pollux")
-      ->type_name("LAW");
+  add_value(command, "--job", options.job_path, {"FILE", "The training job, a JSON file"});
+  add_value(command, "--curves", options.curves_path,
+            {"FILE", "Also write the fitted laws over the range of the runs, as CSV"});
+  add_value(command, "--model", options.model,
+            {"LAW",
+             "Law of the iteration's time: auto (the least leave-one-out error), scavenger, "
+             "overlap, ernest, pollux"});
   command.add_flag("--batch-term", options.batch_term,
                    "scavenger: synchronisation also grows with the batch");
   command.add_flag("--total", options.total_only,
@@ -85,14 +81,10 @@ void add_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_cluster_fit(CLI::App& cluster, const Globals& globals, Run& run) {
-  auto options = std::make_shared<Options>();
-  CLI::App& command = *cluster.add_subcommand(
-      "fit", "Fit noise, epochs and iteration time to runs; the JSON is the model");
-  add_options(command, *options);
-  add_output(command, options->output, kFormats);
-  command.callback([options, &globals, &run] {
-    run = [options, &globals] { return run_fit(*options, globals); };
-  });
+  add_subcommand<Options>(
+      cluster, globals, run,
+      {"fit", "Fit noise, epochs and iteration time to runs; the JSON is the model", add_options,
+       run_fit});
 }
 
 }  // namespace plumber

@@ -6,13 +6,12 @@
 #include "base/file.h"
 #include "cluster/model_file.h"
 #include "cmd_cluster.h"
+#include "option_values.h"
 #include "output.h"
 #include "report/cluster_view.h"
 
 namespace plumber {
 namespace {
-
-const std::vector<std::string> kFormats{"text", "json", "csv"};
 
 struct Options {
   std::string state_path, record, store_path;
@@ -41,7 +40,8 @@ std::vector<StoredModel> read_store(const std::string& path) {
 }
 
 ExitCode run_next(const Options& options, const Globals& globals) {
-  const Format format = format_of(options.output, kFormats);
+  const Format format = format_of(options.output, kClusterFormats);
+  protect_files({options.state_path}, {options.output.path});
   std::string text = read_file(options.state_path);
   if (!options.record.empty()) text = with_run(text, options.state_path, options.record);
   const SearchState state = parse_search_state(text, options.state_path);
@@ -51,33 +51,28 @@ ExitCode run_next(const Options& options, const Globals& globals) {
   // From here on the answer is fixed, and the run is worth keeping.
   if (!options.record.empty()) write_output(options.state_path, text);
   warn(globals, result.warnings);
-  write_document(options.output.path,
-                 render(search_view(result), format, style_of(globals, options.output.path)));
+  write_report(search_view(result), format, options.output, globals);
   return ExitCode::kDone;
+}
+
+void add_options(CLI::App& command, Options& options) {
+  command.add_option("STATE", options.state_path, "The state of the search, a JSON file")
+      ->type_name("")
+      ->required();
+  add_value(command, "--record", options.record,
+            {"RUN",
+             "First add a run to the state: workers=8,global_batch=384,iteration_s=1.5,"
+             "noise=0.79,noise_stable=true,iterations=2000"});
+  add_value(command, "--store", options.store_path,
+            {"DIR", "Directory of models of other jobs, for policy none and for epochs"});
 }
 
 }  // namespace
 
 void add_cluster_next(CLI::App& cluster, const Globals& globals, Run& run) {
-  auto options = std::make_shared<Options>();
-  CLI::App& command = *cluster.add_subcommand(
-      "next", "The next configuration to profile, and when to stop profiling");
-  command.add_option("STATE", options->state_path, "The state of the search, a JSON file")
-      ->type_name("")
-      ->required();
-  command
-      .add_option("--record", options->record,
-                  "First add a run to the state: workers=8,global_batch=384,iteration_s=1.5,"
-                  "noise=0.79,noise_stable=true,iterations=2000")
-      ->type_name("RUN");
-  command
-      .add_option("--store", options->store_path,
-                  "Directory of models of other jobs, for policy none and for epochs")
-      ->type_name("DIR");
-  add_output(command, options->output, kFormats);
-  command.callback([options, &globals, &run] {
-    run = [options, &globals] { return run_next(*options, globals); };
-  });
+  add_subcommand<Options>(cluster, globals, run,
+                          {"next", "The next configuration to profile, and when to stop profiling",
+                           add_options, run_next});
 }
 
 }  // namespace plumber

@@ -10,8 +10,6 @@
 namespace plumber {
 namespace {
 
-const std::vector<std::string> kFormats{"text", "json", "csv"};
-
 constexpr double kLongestWindow = 10000;
 
 struct Options {
@@ -35,7 +33,8 @@ NoiseOptions noise_options(const Options& options) {
 }
 
 ExitCode run_noise(const Options& options, const Globals& globals) {
-  const Format format = format_of(options.output, kFormats);
+  const Format format = format_of(options.output, kClusterFormats);
+  protect_files(options.paths, {options.output.path});
   const NoiseOptions how = noise_options(options);
   std::optional<double> workers;
   if (!options.workers.empty()) workers = parse_positive(options.workers, "--workers");
@@ -44,8 +43,7 @@ ExitCode run_noise(const Options& options, const Globals& globals) {
   const NoiseResult result =
       located_in(options.paths[0], [&] { return noise_series(read_norms(logs, workers), how); });
   warn(globals, result.warnings);
-  write_document(options.output.path,
-                 render(noise_view(result), format, style_of(globals, options.output.path)));
+  write_report(noise_view(result), format, options.output, globals);
   return ExitCode::kDone;
 }
 
@@ -56,31 +54,23 @@ void add_options(CLI::App& command, Options& options) {
                   "training logs")
       ->type_name("")
       ->required();
-  command.add_option("--workers", options.workers, "Workers, where the log does not say")
-      ->type_name("K");
-  command.add_option("--alpha", options.alpha, "Weight of the newest step in the mean (0.05)")
-      ->type_name("A");
-  command.add_option("--window", options.window, "Logged steps that the mean reaches back (25)")
-      ->type_name("N");
-  command.add_option("--span", options.span, "Steps of each of the two spans compared (500)")
-      ->type_name("STEPS");
-  command
-      .add_option("--tolerance", options.tolerance,
-                  "Change between the spans that still counts as settled (0.05)")
-      ->type_name("SHARE");
+  add_value(command, "--workers", options.workers, {"K", "Workers, where the log does not say"});
+  add_value(command, "--alpha", options.alpha,
+            {"A", "Weight of the newest step in the mean (0.05)"});
+  add_value(command, "--window", options.window,
+            {"N", "Logged steps that the mean reaches back (25)"});
+  add_value(command, "--span", options.span,
+            {"STEPS", "Steps of each of the two spans compared (500)"});
+  add_value(command, "--tolerance", options.tolerance,
+            {"SHARE", "Change between the spans that still counts as settled (0.05)"});
 }
 
 }  // namespace
 
 void add_cluster_noise(CLI::App& cluster, const Globals& globals, Run& run) {
-  auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *cluster.add_subcommand("noise", "Gradient noise over a run, and when it has settled");
-  add_options(command, *options);
-  add_output(command, options->output, kFormats);
-  command.callback([options, &globals, &run] {
-    run = [options, &globals] { return run_noise(*options, globals); };
-  });
+  add_subcommand<Options>(
+      cluster, globals, run,
+      {"noise", "Gradient noise over a run, and when it has settled", add_options, run_noise});
 }
 
 }  // namespace plumber

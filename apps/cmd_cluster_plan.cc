@@ -16,8 +16,6 @@
 namespace plumber {
 namespace {
 
-const std::vector<std::string> kFormats{"text", "json", "csv"};
-
 constexpr double kMostReplicates = 10000;
 constexpr double kMostPasses = 1000;
 constexpr double kMostWorkers = 100000;  // that are tried one by one
@@ -172,13 +170,14 @@ PlanRequest request_of(const Options& options, const Model& model) {
 }
 
 ExitCode run_plan(const Options& options, const Globals& globals) {
-  const Format format = format_of(options.output, kFormats);
+  const Format format = format_of(options.output, kClusterFormats);
+  protect_files({options.model_path, options.prices_path, options.trace_path},
+                {options.output.path});
   const Model model = parse_cluster_model(read_file(options.model_path), options.model_path);
   const ClusterPlan plan = located_in(
       options.model_path, [&] { return make_cluster_plan(model, request_of(options, model)); });
   warn(globals, plan.warnings);
-  write_document(options.output.path,
-                 render(cluster_plan_view(plan), format, style_of(globals, options.output.path)));
+  write_report(cluster_plan_view(plan), format, options.output, globals);
   return plan.choice ? ExitCode::kDone : ExitCode::kNo;
 }
 
@@ -186,85 +185,63 @@ void add_grid(CLI::App& command, Options& options) {
   command.add_option("MODEL", options.model_path, "What cluster fit wrote")
       ->type_name("")
       ->required();
-  command
-      .add_option("--workers", options.workers,
-                  "Workers to consider: 8..20, 8..20:4 or 8,12,16 (default: as in the runs)")
-      ->type_name("RANGE");
-  command
-      .add_option("--batch", options.batch,
-                  "Global batches: 384..1024 (in steps of about 9 %), 256..1024:256 or a list "
-                  "(default: as in the runs)")
-      ->type_name("RANGE");
-  command
-      .add_option("--objective", options.objective,
-                  "What to choose by: time, cost, knee, cost-time")
-      ->type_name("WORD");
-  command.add_option("--max-cost", options.max_cost, "At most so many dollars")->type_name("USD");
-  command.add_option("--max-hours", options.max_hours, "At most so many hours")->type_name("H");
-  command
-      .add_option("--max-hourly-cost", options.max_hourly,
-                  "At most so many dollars an hour, all machines together")
-      ->type_name("USD");
-  command
-      .add_option("--default", options.fixed_default,
-                  "The configuration that you would take without a model, for comparison")
-      ->type_name("K,B");
-  command
-      .add_option("--replicates", options.replicates,
-                  "Draws of the bootstrap that gives the ranges (200; 0 for none)")
-      ->type_name("N");
+  add_value(command, "--workers", options.workers,
+            {"RANGE", "Workers to consider: 8..20, 8..20:4 or 8,12,16 (default: as in the runs)"});
+  add_value(command, "--batch", options.batch,
+            {"RANGE",
+             "Global batches: 384..1024 (in steps of about 9 %), 256..1024:256 or a list "
+             "(default: as in the runs)"});
+  add_value(command, "--objective", options.objective,
+            {"WORD", "What to choose by: time, cost, knee, cost-time"});
+  add_value(command, "--max-cost", options.max_cost, {"USD", "At most so many dollars"});
+  add_value(command, "--max-hours", options.max_hours, {"H", "At most so many hours"});
+  add_value(command, "--max-hourly-cost", options.max_hourly,
+            {"USD", "At most so many dollars an hour, all machines together"});
+  add_value(command, "--default", options.fixed_default,
+            {"K,B", "The configuration that you would take without a model, for comparison"});
+  add_value(command, "--replicates", options.replicates,
+            {"N", "Draws of the bootstrap that gives the ranges (200; 0 for none)"});
 }
 
 void add_prices(CLI::App& command, Options& options) {
-  command.add_option("--price", options.price, "Dollars an hour of one worker")->type_name("USD");
-  command.add_option("--prices", options.prices_path, "Machine types, CSV or JSON lines")
-      ->type_name("FILE");
-  command.add_option("--machines", options.machines, "Only these types of the price file")
-      ->type_name("LIST");
+  add_value(command, "--price", options.price, {"USD", "Dollars an hour of one worker"});
+  add_value(command, "--prices", options.prices_path, {"FILE", "Machine types, CSV or JSON lines"});
+  add_value(command, "--machines", options.machines,
+            {"LIST", "Only these types of the price file"});
   command.add_flag("--spot", options.spot, "Pay spot prices");
-  command
-      .add_option("--interruptions-per-hour", options.interruptions,
-                  "How often a spot machine is taken away (default: as the runs counted it)")
-      ->type_name("N");
-  command.add_option("--restart", options.restart, "What an interruption costs, such as 3min")
-      ->type_name("TIME");
-  command.add_option("--parameter-servers", options.servers, "Parameter servers, to be paid too")
-      ->type_name("N");
-  command
-      .add_option("--parameter-server-price", options.server_price,
-                  "Dollars an hour of a parameter server")
-      ->type_name("USD");
-  command
-      .add_option("--workers-per-node", options.workers_per_node,
-                  "Workers on one machine (default: its accelerators; with --price as in the runs)")
-      ->type_name("N");
-  command
-      .add_option("--accumulation", options.accumulation,
-                  "Allow so many extra passes of gradient accumulation where a worker's batch does "
-                  "not fit its machine")
-      ->type_name("N");
-  command
-      .add_option("--trace", options.trace_path,
-                  "A trace of the job's input pipeline, which may limit the workers")
-      ->type_name("TRACE");
-  command
-      .add_option("--samples-per-element", options.samples_per_element,
-                  "Samples in an element of that pipeline (default: its batch)")
-      ->type_name("N");
+  add_value(command, "--interruptions-per-hour", options.interruptions,
+            {"N", "How often a spot machine is taken away (default: as the runs counted it)"});
+  add_value(command, "--restart", options.restart,
+            {"TIME", "What an interruption costs, such as 3min"});
+  add_value(command, "--parameter-servers", options.servers,
+            {"N", "Parameter servers, to be paid too"});
+  add_value(command, "--parameter-server-price", options.server_price,
+            {"USD", "Dollars an hour of a parameter server"});
+  add_value(
+      command, "--workers-per-node", options.workers_per_node,
+      {"N", "Workers on one machine (default: its accelerators; with --price as in the runs)"});
+  add_value(command, "--accumulation", options.accumulation,
+            {"N",
+             "Allow so many extra passes of gradient accumulation where a worker's batch does "
+             "not fit its machine"});
+  add_value(command, "--trace", options.trace_path,
+            {"TRACE", "A trace of the job's input pipeline, which may limit the workers"});
+  add_value(command, "--samples-per-element", options.samples_per_element,
+            {"N", "Samples in an element of that pipeline (default: its batch)"});
+}
+
+void add_options(CLI::App& command, Options& options) {
+  add_grid(command, options);
+  add_prices(command, options);
 }
 
 }  // namespace
 
 void add_cluster_plan(CLI::App& cluster, const Globals& globals, Run& run) {
-  auto options = std::make_shared<Options>();
-  CLI::App& command = *cluster.add_subcommand(
-      "plan", "Choose workers, batch and machine type; exit 1 if no configuration is allowed");
-  add_grid(command, *options);
-  add_prices(command, *options);
-  add_output(command, options->output, kFormats);
-  command.callback([options, &globals, &run] {
-    run = [options, &globals] { return run_plan(*options, globals); };
-  });
+  add_subcommand<Options>(
+      cluster, globals, run,
+      {"plan", "Choose workers, batch and machine type; exit 1 if no configuration is allowed",
+       add_options, run_plan});
 }
 
 }  // namespace plumber

@@ -149,6 +149,7 @@ set(cluster_sources
     cluster/plan.cc
     cluster/pollux_law.cc
     cluster/prices.cc
+    cluster/profile_choice.cc
     cluster/robustness.cc
     cluster/runs.cc
     cluster/saturation.cc

@@ -136,7 +136,7 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Train
     case IterationLaw::kErnest:
       return fit_ernest(runs, why);
     case IterationLaw::kPollux:
-      return fit_pollux(runs, why);
+      return fit_pollux(runs, options.near, why);
     case IterationLaw::kOverlap:
       return fit_overlap(runs, why);
   }
@@ -175,8 +175,11 @@ IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const Iteration
   const LawResult* best = best_of(fit.compared, timed);
   if (!best) {
     throw Error(ErrorKind::kInput, timed[0].where,
-                fmt::format("{} different configurations do not determine the iteration time: {}",
-                            distinct.size(), reasons_of(fit.compared)),
+                fmt::format("{} not determine the iteration time: {}",
+                            distinct.size() == 1
+                                ? "one configuration does"
+                                : fmt::format("{} different configurations do", distinct.size()),
+                            reasons_of(fit.compared)),
                 "profile the corners: fewest and most workers, smallest and largest batch");
   }
   fit.chosen = *best;

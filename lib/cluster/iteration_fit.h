@@ -18,9 +18,10 @@
 namespace plumber {
 
 struct IterationOptions {
-  std::optional<IterationLaw> law;  // nullopt: the one with the least leave-one-out error
-  bool batch_term = false;          // scavenger: sync also grows with B
-  bool total_only = false;          // scavenger: one model of the whole iteration
+  std::optional<IterationLaw> law;     // nullopt: the one with the least leave-one-out error
+  bool batch_term = false;             // scavenger: sync also grows with B
+  bool total_only = false;             // scavenger: one model of the whole iteration
+  std::optional<IterationModel> near;  // pollux: of much the same runs; spares most of the search
 };
 
 /// How one law did.
@@ -60,7 +61,10 @@ void add_standard_errors(IterationModel& model, const std::vector<TrainingRun>& 
 std::optional<IterationModel> fit_scavenger(const std::vector<TrainingRun>& runs,
                                             const IterationOptions& options, std::string& why);
 std::optional<IterationModel> fit_ernest(const std::vector<TrainingRun>& runs, std::string& why);
-std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs, std::string& why);
+/// `near` is a fit of much the same runs, from which the search is short.
+std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs,
+                                         const std::optional<IterationModel>& near,
+                                         std::string& why);
 std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs, std::string& why);
 
 }  // namespace plumber

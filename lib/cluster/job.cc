@@ -29,6 +29,7 @@ constexpr std::array kNumbers{
     NumberMember{"memory_fixed_bytes", &Job::memory_fixed_bytes, true},
     NumberMember{"min_batch", &Job::min_batch, true},
     NumberMember{"max_batch", &Job::max_batch, true},
+    NumberMember{"max_per_worker_batch", &Job::max_per_worker_batch, true},
     NumberMember{"e_star", &Job::e_star, false},
     NumberMember{"theta", &Job::theta, false}};
 

@@ -4,8 +4,8 @@
 //
 //   {"name": "resnet18-cifar10", "samples": 50000, "target": "80 % accuracy",
 //    "learning_rate_rule": "linear", "memory_per_sample_bytes": 12000000,
-//    "memory_fixed_bytes": 800000000, "min_batch": 64, "max_batch": 4096,
-//    "parameters": 11000000, "e_star": -210.6, "theta": 557.0}
+//    "memory_fixed_bytes": 800000000, "min_batch": 64, "max_batch": 4096, "max_per_worker_batch":
+//    512, "parameters": 11000000, "e_star": -210.6, "theta": 557.0}
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ struct Job {
   std::optional<double> memory_fixed_bytes;  // of a worker, whatever the batch
   std::optional<double> min_batch;           // smallest sensible B
   std::optional<double> max_batch;
-  std::optional<double> e_star;  // epochs = e_star + theta noise, of earlier runs
+  std::optional<double> max_per_worker_batch;  // what a worker's memory holds at once
+  std::optional<double> e_star;                // epochs = e_star + theta noise, of earlier runs
   std::optional<double> theta;
   std::vector<std::string> unknown;  // members that nobody here knows
 };

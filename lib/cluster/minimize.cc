@@ -8,10 +8,15 @@
 namespace plumber {
 namespace {
 
-constexpr int kSteps = 600;  // of one simplex
 constexpr int kRestarts = 3;
-constexpr double kFirstStep = 0.5;  // variables are logarithms or of order 1
-constexpr double kConverged = 1e-10;
+
+struct Search {
+  int steps;          // of one simplex
+  double first_step;  // variables are logarithms or of order 1
+  double converged;   // relative
+};
+constexpr Search kFar{600, 0.5, 1e-10};
+constexpr Search kNear{150, 0.05, 1e-6};
 
 struct Vertex {
   std::vector<double> x;
@@ -68,16 +73,17 @@ void step(std::vector<Vertex>& simplex, const Objective& objective) {
   }
 }
 
-Vertex descend(const Objective& objective, const std::vector<double>& start) {
+Vertex descend(const Objective& objective, const std::vector<double>& start, const Search& search) {
   std::vector<Vertex> simplex(start.size() + 1, {start, objective(start)});
   for (std::size_t i = 0; i < start.size(); ++i) {
-    simplex[i + 1].x[i] += kFirstStep;
+    simplex[i + 1].x[i] += search.first_step;
     simplex[i + 1].value = objective(simplex[i + 1].x);
   }
   const auto by_value = [](const Vertex& a, const Vertex& b) { return a.value < b.value; };
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < search.steps; ++i) {
     std::stable_sort(simplex.begin(), simplex.end(), by_value);
-    if (simplex.back().value - simplex[0].value <= kConverged * std::abs(simplex[0].value)) break;
+    if (simplex.back().value - simplex[0].value <= search.converged * std::abs(simplex[0].value))
+      break;
     step(simplex, objective);
   }
   return *std::min_element(simplex.begin(), simplex.end(), by_value);
@@ -86,14 +92,18 @@ Vertex descend(const Objective& objective, const std::vector<double>& start) {
 }  // namespace
 
 std::vector<double> minimize(const Objective& objective, const std::vector<double>& start) {
-  Vertex best = descend(objective, start);
+  Vertex best = descend(objective, start, kFar);
   for (int i = 0; i < kRestarts; ++i) {
-    const Vertex next = descend(objective, best.x);
+    const Vertex next = descend(objective, best.x, kFar);
     const bool done = next.value >= best.value * (1 - 1e-6);
     if (next.value < best.value) best = next;
     if (done) break;
   }
   return best.x;
+}
+
+std::vector<double> minimize_near(const Objective& objective, const std::vector<double>& start) {
+  return descend(objective, start, kNear).x;
 }
 
 }  // namespace plumber

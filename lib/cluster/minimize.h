@@ -13,4 +13,7 @@ using Objective = std::function<double(const std::vector<double>&)>;
 
 std::vector<double> minimize(const Objective& objective, const std::vector<double>& start);
 
+/// One short descent with small steps, for a start that is known to be near.
+std::vector<double> minimize_near(const Objective& objective, const std::vector<double>& start);
+
 }  // namespace plumber

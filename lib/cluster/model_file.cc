@@ -36,8 +36,10 @@ std::optional<EpochsFit> epochs_of(const JsonMember& root) {
 IterationLaw law_at(const JsonMember& member) {
   const auto law = law_of(member.text());
   if (!law) {
+    const std::string near =
+        did_you_mean(member.text(), {"scavenger", "overlap", "ernest", "pollux"});
     member.refuse("unknown law '" + member.text() + "'",
-                  did_you_mean(member.text(), {"scavenger", "overlap", "ernest", "pollux"}));
+                  near.empty() ? "laws: scavenger, overlap, ernest, pollux" : near);
   }
   return *law;
 }

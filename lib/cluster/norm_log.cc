@@ -37,6 +37,11 @@ const std::vector<std::string> kColumns{"step",         "workers",      "mean_lo
   throw Error(ErrorKind::kInput, where, message, hint);
 }
 
+[[noreturn]] void refuse_diverged(const std::string& where) {
+  refuse(where, "squared norms beyond all measure",
+         "training has diverged there: cut the log before it");
+}
+
 // A line of a log, with where it is.
 struct LogLine {
   std::string text;
@@ -70,6 +75,7 @@ std::optional<std::pair<double, double>> value_and_step(const LogLine& line, con
     refuse(line.where(at), fmt::format("the squared norm '{}' is no number from 0 on", value),
            "training has diverged there: cut the log before it");
   }
+  if (*number > kLargestNorm) refuse_diverged(line.where(at));
   return std::pair(*number, *step_number);
 }
 
@@ -155,10 +161,7 @@ void check(const NormStep& step, const std::string& where) {
     refuse(where, "the aggregated gradient is zero: the noise divides by it",
            "leave the step out: it changed no weight");
   }
-  if (!std::isfinite(noise) || step.mean_local_sqr_norm > kLargestNorm) {
-    refuse(where, "squared norms beyond all measure",
-           "training has diverged there: cut the log before it");
-  }
+  if (!std::isfinite(noise) || step.mean_local_sqr_norm > kLargestNorm) refuse_diverged(where);
 }
 
 // One word that is no number, as columns are called.

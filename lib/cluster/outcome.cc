@@ -78,7 +78,9 @@ std::optional<double> price_in_passes(const Model& model, const Surroundings& ar
                                       Outcome& outcome) {
   const MachineType& machine = around.machines[outcome.at.machine];
   const double batch = outcome.at.global_batch / outcome.at.workers;
-  for (double extra = 0; extra <= around.most_accumulation; ++extra) {
+  const double most = model.job.max_per_worker_batch.value_or(batch);
+  for (double extra = std::max(std::ceil(batch / most - 1e-9), 1.0) - 1;
+       extra <= around.most_accumulation; ++extra) {
     if (extra > 0 && batch / (extra + 1) < 1) break;
     outcome.accumulation = extra;
     outcome.memory_bytes = worker_memory_bytes(model.job, batch / (extra + 1));
@@ -92,15 +94,12 @@ std::optional<double> price_in_passes(const Model& model, const Surroundings& ar
   return std::nullopt;
 }
 
-std::optional<std::string> refusal(const Model& model, const Configuration& at) {
-  if (at.global_batch < at.workers) return "less than one sample a worker";
-  if (model.job.min_batch && at.global_batch < *model.job.min_batch) {
-    return fmt::format("below the job's smallest sensible batch, {:.6g}", *model.job.min_batch);
-  }
-  if (model.job.max_batch && at.global_batch > *model.job.max_batch) {
-    return fmt::format("above the job's largest batch, {:.6g}", *model.job.max_batch);
-  }
-  if (auto why = out_of_range("workers", at.workers, model.valid.workers)) return why;
+std::optional<std::string> refusal(const Model& model, const Surroundings& around,
+                                   const Configuration& at) {
+  const std::string why =
+      job_refusal(model.job, at.workers, at.global_batch, around.most_accumulation);
+  if (!why.empty()) return why;
+  if (auto far = out_of_range("workers", at.workers, model.valid.workers)) return far;
   return out_of_range("batch", at.global_batch, model.valid.global_batch);
 }
 
@@ -118,9 +117,25 @@ std::string limit_word(Limit limit) {
   return "";
 }
 
+std::string job_refusal(const Job& job, double workers, double global_batch, double extra_passes) {
+  if (global_batch < workers) return "less than one sample a worker";
+  if (job.min_batch && global_batch < *job.min_batch) {
+    return fmt::format("below the job's smallest sensible batch, {:.6g}", *job.min_batch);
+  }
+  if (job.max_batch && global_batch > *job.max_batch) {
+    return fmt::format("above the job's largest batch, {:.6g}", *job.max_batch);
+  }
+  const double batch = global_batch / workers;
+  if (job.max_per_worker_batch && batch > *job.max_per_worker_batch * (1 + extra_passes)) {
+    return fmt::format("{:.6g} samples a worker, at most {:.6g} fit", batch,
+                       *job.max_per_worker_batch);
+  }
+  return "";
+}
+
 OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
                            const Configuration& at) {
-  if (const auto why = refusal(model, at)) return {std::nullopt, *why};
+  if (const auto why = refusal(model, around, at)) return {std::nullopt, *why};
   const MachineType& machine = around.machines[at.machine];
   const IterationFit* fit = iteration_for(model, machine.name);
   if (!fit) return {std::nullopt, "no run on this machine type"};

@@ -75,6 +75,11 @@ struct OutcomeOrReason {
   std::string why_not;
 };
 
+/// Why the job does not allow workers and batch, in so many extra passes at the most; empty if it
+/// does.
+std::string job_refusal(const Job& job, double workers, double global_batch,
+                        double extra_passes = 0);
+
 OutcomeOrReason outcome_of(const Model& model, const Surroundings& around, const Configuration& at);
 
 }  // namespace plumber

@@ -3,6 +3,8 @@
 // with their penalties; parameters in logarithms, so that none is negative, and g in 1..10.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "cluster/iteration_fit.h"
 #include "cluster/minimize.h"
@@ -24,19 +26,34 @@ IterationModel model_of(const std::vector<double>& v) {
   return model;
 }
 
-// What the loss needs of a run, taken out once: it is evaluated thousands of times.
+// The runs of one configuration, as far as the loss needs them: it is evaluated thousands of times,
+// and squares about a mean add to n (x - mean)^2.
 struct Point {
-  double batch, workers, log_iteration, log_compute;
-  bool across, with_compute;
+  double batch, workers;
+  bool across;
+  double count = 0, log_iteration = 0, scatter = 0;
+  double compute_count = 0, log_compute = 0, compute_scatter = 0;
 };
+
+// One more value of which `count - 1` with this mean and these squares about it are there.
+void add_value(double value, double count, double& mean, double& squares) {
+  const double off = value - mean;
+  mean = count > 1 ? mean + off / count : value;
+  squares += count > 1 ? off * (value - mean) : 0;
+}
 
 std::vector<Point> points_of(const std::vector<TrainingRun>& runs) {
   std::vector<Point> points;
+  std::map<std::tuple<double, double, bool>, std::size_t> known;
   for (const TrainingRun& run : runs) {
-    const double compute_s = run.compute_s.value_or(0);
-    points.push_back({run.per_worker_batch(), run.workers, std::log(*run.iteration_s),
-                      compute_s > 0 ? std::log(compute_s) : 0, placement_of(run).nodes > 1,
-                      compute_s > 0});
+    const std::tuple key{run.per_worker_batch(), run.workers, placement_of(run).nodes > 1};
+    const auto [at, is_new] = known.insert({key, points.size()});
+    if (is_new) points.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+    Point& point = points[at->second];
+    add_value(std::log(*run.iteration_s), ++point.count, point.log_iteration, point.scatter);
+    if (run.compute_s.value_or(0) <= 0) continue;
+    add_value(std::log(*run.compute_s), ++point.compute_count, point.log_compute,
+              point.compute_scatter);
   }
   return points;
 }
@@ -67,18 +84,19 @@ struct Parameters {
 };
 
 double loss(const Parameters& law, const std::vector<Point>& points) {
-  double squares = 0, compute_squares = 0, compute_count = 0;
+  double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
   for (const Point& point : points) {
     const double compute_s = law.ac + law.bc * point.batch;
     const double off = std::log(law.iteration_s(point, compute_s)) - point.log_iteration;
-    squares += off * off;
-    if (!point.with_compute) continue;
+    squares += point.count * off * off + point.scatter;
+    count += point.count;
+    if (point.compute_count <= 0) continue;
     const double compute_off = std::log(compute_s) - point.log_compute;
-    compute_squares += compute_off * compute_off;
-    compute_count += 1;
+    compute_squares += point.compute_count * compute_off * compute_off + point.compute_scatter;
+    compute_count += point.compute_count;
   }
   const double across = law.bn / law.an, within = law.br / law.ar;
-  return std::sqrt(squares / static_cast<double>(points.size())) +
+  return std::sqrt(squares / count) +
          (compute_count > 0 ? std::sqrt(compute_squares / compute_count) : 0) +
          1e-3 * (law.g - 1) * (law.g - 1) + 1e-2 * (across * across + within * within);
 }
@@ -103,29 +121,48 @@ void drop_unseen(IterationModel& model, const std::vector<TrainingRun>& runs) {
   }
 }
 
-}  // namespace
-
-std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs, std::string& why) {
-  if (runs.size() < kFewest || !batches_differ(runs)) {
-    why = "needs 4 points with two batches per worker";
-    return std::nullopt;
-  }
+// Where the search begins when nothing is known.
+std::vector<double> first_guess(const std::vector<TrainingRun>& runs) {
   double mean_s = 0, mean_batch = 0;
   for (const TrainingRun& run : runs) {
     mean_s += *run.iteration_s / static_cast<double>(runs.size());
     mean_batch += run.per_worker_batch() / static_cast<double>(runs.size());
   }
-  const std::vector<double> start{std::log(0.3 * mean_s),
-                                  std::log(0.3 * mean_s / mean_batch),
-                                  std::log(0.3 * mean_s),
-                                  std::log(0.01 * mean_s),
-                                  std::log(0.1 * mean_s),
-                                  std::log(0.01 * mean_s),
-                                  -4};
+  return {std::log(0.3 * mean_s),
+          std::log(0.3 * mean_s / mean_batch),
+          std::log(0.3 * mean_s),
+          std::log(0.01 * mean_s),
+          std::log(0.1 * mean_s),
+          std::log(0.01 * mean_s),
+          -4};
+}
+
+// The variables of a model: model_of() backwards.
+std::vector<double> variables_of(const IterationModel& model) {
+  std::vector<double> variables;
+  for (const char* name : {"ac", "bc", "an", "bn", "ar", "br"}) {
+    variables.push_back(std::log(std::max(model.value(name), kSmallest)));
+  }
+  const double share = std::clamp((model.value("g") - 1) / 9, 1e-4, 1 - 1e-4);
+  variables.push_back(std::log(share / (1 - share)));
+  return variables;
+}
+
+}  // namespace
+
+std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs,
+                                         const std::optional<IterationModel>& near,
+                                         std::string& why) {
+  if (runs.size() < kFewest || !batches_differ(runs)) {
+    why = "needs 4 points with two batches per worker";
+    return std::nullopt;
+  }
   const std::vector<Point> points = points_of(runs);
-  const std::vector<double> best =
-      minimize([&](const std::vector<double>& v) { return loss(Parameters(v), points); }, start);
-  IterationModel model = model_of(best);
+  const Objective objective = [&](const std::vector<double>& v) {
+    return loss(Parameters(v), points);
+  };
+  IterationModel model = model_of(near ? minimize_near(objective, variables_of(*near))
+                                       : minimize(objective, first_guess(runs)));
   drop_unseen(model, runs);
   return model;
 }

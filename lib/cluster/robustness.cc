@@ -111,7 +111,9 @@ bool refit(Model& model, const std::vector<TrainingRun>& runs) {
     }
     std::string why;
     const double update_s = fit.chosen.model->update_s;
-    fit.chosen.model = fit_only(fit.chosen.law, own, model.options, why);
+    IterationOptions options = model.options;
+    options.near = fit.chosen.model;
+    fit.chosen.model = fit_only(fit.chosen.law, own, options, why);
     if (!fit.chosen.model) return false;
     fit.chosen.model->update_s = update_s;
   }

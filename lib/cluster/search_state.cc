@@ -27,6 +27,7 @@ const std::vector<std::string> kMembers{"schema_version",
                                         "job",
                                         "runs",
                                         "usd_per_hour",
+                                        "workers_per_node",
                                         "restore_s",
                                         "profile_iterations",
                                         "max_hours",
@@ -69,6 +70,9 @@ ExploredRun explored(const JsonMember& object, const SearchState& state) {
   object.refuse_unknown(run_columns());
   ExploredRun run;
   run.run = run_at(object);
+  if (!run.run.nodes && state.workers_per_node > 1) {
+    run.run.nodes = state.nodes_of(run.run.workers);
+  }
   run.iterations = state.profile_iterations;
   if (object.has("iterations")) run.iterations = object.at("iterations").positive();
   run.noise_stable = run.run.noise.has_value();
@@ -140,6 +144,9 @@ SearchState parse_search_state(std::string_view text, const std::string& name) {
   state.batches = counts(root, "batches");
   if (root.has("job")) state.job = job_at(root.at("job"));
   state.usd_per_hour = root.at("usd_per_hour").positive();
+  if (root.has("workers_per_node")) {
+    state.workers_per_node = root.at("workers_per_node").positive();
+  }
   state.restore_s = number(root, "restore_s").value_or(0);
   state.profile_iterations = number(root, "profile_iterations").value_or(20);
   state.settle_iterations = number(root, "settle_iterations").value_or(2000);

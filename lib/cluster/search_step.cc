@@ -7,15 +7,26 @@
 
 #include "base/error.h"
 #include "cluster/fit.h"
+#include "cluster/profile_choice.h"
 
 namespace plumber {
 namespace {
 
-struct Corner {
-  double workers;
-  double batch;
-  const char* why;
-};
+// What the job allows, workers ascending, then batches.
+std::vector<Placement> grid_of(const SearchState& state) {
+  std::vector<Placement> grid;
+  for (const double workers : state.workers) {
+    for (const double batch : state.batches) {
+      if (!job_refusal(state.job, workers, batch).empty()) continue;
+      grid.push_back({workers, state.nodes_of(workers), batch, 0});
+    }
+  }
+  if (grid.empty()) {
+    throw Error(ErrorKind::kInput, "", "the job allows no batch with any number of workers",
+                "see min_batch, max_batch and max_per_worker_batch; a worker needs one sample");
+  }
+  return grid;
+}
 
 const ExploredRun* explored(const SearchState& state, const Configuration& at) {
   for (const ExploredRun& one : state.runs) {
@@ -46,6 +57,7 @@ PlanRequest request_of(const SearchState& state) {
   request.workers = state.workers;
   request.batches = state.batches;
   request.around.machines = {priced_worker(state.usd_per_hour)};
+  request.around.workers_per_node = state.workers_per_node;
   request.constraints = state.constraints;
   request.objective = state.objective;
   return request;
@@ -75,7 +87,7 @@ SearchStep step_at(const SearchState& state, const std::optional<Model>& model,
   const ExploredRun* before = explored(state, at);
   if (before) iteration_s = before->run.iteration_s;
   if (!iteration_s && model) {
-    const Placement place{at.workers, at.workers, at.global_batch};
+    const Placement place{at.workers, state.nodes_of(at.workers), at.global_batch, 0};
     iteration_s = iteration_time(*model->iterations[0].chosen.model, place).iteration_s;
   }
   // Without a law: more workers hardly make the same batch slower.
@@ -111,26 +123,44 @@ void propose(const SearchState& state, SearchOutcome& result, const SearchStep& 
   result.why = why;
 }
 
-// Corners in the order of the paper; the first one runs until its noise settles.
-bool propose_corner(const SearchState& state, const std::optional<Model>& model,
-                    SearchOutcome& result) {
-  const double k_min = state.workers.front(), k_max = state.workers.back();
-  const double b_min = state.batches.front(), b_max = state.batches.back();
-  const Corner corners[] = {
-      {k_min, b_min, "fewest workers, smallest batch, until the noise settles"},
-      {k_min, b_max, "fewest workers, largest batch: noise against batch"},
-      {k_max, b_max, "most workers, largest batch: synchronisation"},
-      {k_max, b_min, "most workers, smallest batch: both together"}};
-  for (const Corner& corner : corners) {
-    const Configuration at{corner.workers, corner.batch, 0};
+// A configuration that the laws need, whatever it promises. The first of all runs until its noise
+// settles; true while there is one.
+bool propose_needed(const SearchState& state, const std::optional<Model>& model,
+                    const std::vector<ProfileChoice>& needed, SearchOutcome& result) {
+  const std::vector<Placement> grid = grid_of(state);
+  for (const ProfileChoice& one : needed) {
+    const Configuration at{grid[one.at].workers, grid[one.at].global_batch, 0};
     const ExploredRun* run = explored(state, at);
-    const bool first = &corner == &corners[0];
+    const bool first = &one == &needed[0];
     if (run && (!first || run->noise_stable)) continue;
     const double iterations = first ? state.settle_iterations : state.profile_iterations;
-    propose(state, result, step_at(state, model, at, iterations), corner.why);
+    propose(state, result, step_at(state, model, at, iterations), one.why);
     return true;
   }
   return false;
+}
+
+// The first run again until its noise has settled, then the stretches of the network.
+bool propose_stretch(const SearchState& state, const std::optional<Model>& model,
+                     SearchOutcome& result) {
+  const std::vector<Placement> grid = grid_of(state);
+  std::vector<TrainingRun> timed = runs_of(state);
+  std::erase_if(timed, [](const TrainingRun& run) { return !run.iteration_s; });
+  const bool unsettled = !state.runs.empty() && !state.runs.back().noise_stable &&
+                         state.runs.back().run.workers == grid.front().workers;
+  if (unsettled) {
+    const TrainingRun& run = state.runs.back().run;
+    const Configuration at{run.workers, run.global_batch, 0};
+    propose(state, result, step_at(state, model, at, state.settle_iterations),
+            "fewest workers, until the noise settles");
+    return true;
+  }
+  const auto choice = next_profile(grid, timed);
+  if (!choice) return false;
+  const Configuration at{grid[choice->at].workers, grid[choice->at].global_batch, 0};
+  const double iterations = timed.empty() ? state.settle_iterations : state.profile_iterations;
+  propose(state, result, step_at(state, model, at, iterations), choice->why);
+  return true;
 }
 
 // Mean over the replicates of how much better c is than the choice.
@@ -182,20 +212,22 @@ void propose_improvement(const SearchState& state, const Model& model, SearchOut
 
 void propose_unseen(const SearchState& state, const std::optional<Model>& model,
                     SearchOutcome& result) {
-  for (const double workers : state.workers) {
-    for (const double batch : state.batches) {
-      const Configuration at{workers, batch, 0};
-      const bool first = workers == state.workers.front() && batch == state.batches.front();
-      const ExploredRun* run = explored(state, at);
-      if (run && (!first || run->noise_stable)) continue;
-      const double iterations = first ? state.settle_iterations : state.profile_iterations;
-      propose(state, result, step_at(state, model, at, iterations),
-              first ? "the first of the whole grid, until the noise settles"
-                    : "the next of the whole grid");
-      return;
-    }
+  std::vector<ProfileChoice> all;
+  for (std::size_t i = 0; i < grid_of(state).size(); ++i) {
+    all.push_back({i, i == 0 ? "the first of the whole grid, until the noise settles"
+                             : "the next of the whole grid"});
   }
-  finish(result, "every configuration has been profiled");
+  if (!propose_needed(state, model, all, result)) {
+    finish(result, "every configuration has been profiled");
+  }
+}
+
+// What the laws need to be known at all.
+bool propose_basis(const SearchState& state, const std::optional<Model>& model,
+                   SearchOutcome& result) {
+  const std::vector<Placement> grid = grid_of(state);
+  if (crosses_machines(grid)) return propose_stretch(state, model, result);
+  return propose_needed(state, model, corners_of(grid), result);
 }
 
 void without_search(const SearchState& state, const std::vector<StoredModel>& store,
@@ -244,7 +276,7 @@ SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>
   }
   if (state.policy == SearchPolicy::kFull) {
     propose_unseen(state, model, result);
-  } else if (!propose_corner(state, model, result)) {
+  } else if (!propose_basis(state, model, result)) {
     if (result.best) {
       propose_improvement(state, *model, result);
     } else {

@@ -96,11 +96,25 @@ void check_width(std::size_t columns, const Line& line, const std::string& name)
          "a table of runs has a dozen");
 }
 
+// Other kinds of tables that a first line gives away.
+void refuse_other_kinds(const std::vector<CsvField>& fields, const Line& line,
+                        const std::string& name) {
+  const std::string& first = fields[0].text;
+  if (first.starts_with('[')) {
+    refuse(place(name, line.number, 1), "a JSON array is no table", "write one object a line");
+  }
+  const std::size_t mark = first.find_first_of(";\t");
+  if (fields.size() > 1 || mark == std::string::npos) return;
+  refuse(place(name, line.number, mark + 1), "semicolons or tabs separate the columns",
+         "write commas between them, and points in numbers");
+}
+
 std::shared_ptr<TableHeader> csv_header(const Line& line, const std::string& name) {
   auto header = std::make_shared<TableHeader>(TableHeader{name, {}, line.number, {}});
   std::set<std::string> seen;
   const std::vector<CsvField> fields = fields_of(line, name);
   check_width(fields.size(), line, name);
+  refuse_other_kinds(fields, line, name);
   for (const CsvField& field : fields) {
     if (!field.text.empty() && !seen.insert(field.text).second) {
       refuse(place(name, line.number, field.at),
@@ -263,27 +277,25 @@ std::optional<double> number_in(const TableRow& row, const std::string& column) 
 }
 
 std::optional<std::string> text_in(const TableRow& row, const std::string& column) {
-  const TableCell* cell = row.cell(column);
-  return cell ? std::optional(cell->text) : std::nullopt;
+  if (const TableCell* cell = row.cell(column)) return cell->text;
+  return std::nullopt;
+}
+
+static std::optional<double> positive_or_none(const TableRow& row, const std::string& column,
+                                              const std::string& hint) {
+  const auto number = number_in(row, column);
+  if (!number || *number > 0) return number;
+  refuse(row.where(column), fmt::format("column '{}': {} is not above 0", column, *number), hint);
 }
 
 double positive_in(const TableRow& row, const std::string& column) {
-  const auto number = number_in(row, column);
+  const auto number = positive_or_none(row, column, "every row needs a number above 0 there");
   if (!number) refuse(row.where(), "column '" + column + "' is empty", "every row needs it");
-  if (*number <= 0) {
-    refuse(row.where(column), fmt::format("column '{}': {} is not above 0", column, *number),
-           "every row needs a number above 0 there");
-  }
   return *number;
 }
 
 std::optional<double> optional_positive_in(const TableRow& row, const std::string& column) {
-  const auto number = number_in(row, column);
-  if (number && *number <= 0) {
-    refuse(row.where(column), fmt::format("column '{}': {} is not above 0", column, *number),
-           "leave the field empty where it is not known");
-  }
-  return number;
+  return positive_or_none(row, column, "leave the field empty where it is not known");
 }
 
 }  // namespace plumber

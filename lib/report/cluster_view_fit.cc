@@ -81,6 +81,7 @@ Section job_section(const Job& job) {
               key_value("memory_fixed_bytes", value_of(job.memory_fixed_bytes)),
               key_value("min_batch", value_of(job.min_batch)),
               key_value("max_batch", value_of(job.max_batch)),
+              key_value("max_per_worker_batch", value_of(job.max_per_worker_batch)),
               key_value("e_star", value_of(job.e_star)), key_value("theta", value_of(job.theta))}}};
 }
 

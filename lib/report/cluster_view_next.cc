@@ -8,7 +8,8 @@ namespace plumber {
 namespace {
 
 std::string configuration_text(const Configuration& at) {
-  return fmt::format("{:.6g} workers with batch {:.6g}", at.workers, at.global_batch);
+  return fmt::format("{:.6g} worker{} with batch {:.6g}", at.workers, at.workers == 1 ? "" : "s",
+                     at.global_batch);
 }
 
 Sentence first_sentence(const SearchOutcome& result) {

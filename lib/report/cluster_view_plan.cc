@@ -67,8 +67,9 @@ Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candi
 
 std::string name_of(const ClusterPlan& plan, const Outcome& one) {
   const std::string& machine = plan.machines[one.at.machine].name;
-  return fmt::format("{:.6g} workers{}, batch {:.6g}", one.at.workers,
-                     machine.empty() ? "" : " on " + machine, one.at.global_batch);
+  return fmt::format("{:.6g} worker{}{}, batch {:.6g}", one.at.workers,
+                     one.at.workers == 1 ? "" : "s", machine.empty() ? "" : " on " + machine,
+                     one.at.global_batch);
 }
 
 std::string configurations_text(std::size_t count) {
@@ -106,7 +107,8 @@ void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
       {"Within the runs' scatter: {}, {}; {} wins in {} of {} draws.",
        {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
         {Unit::kNone, dollars(robust.cost_usd.first) + " to " + dollars(robust.cost_usd.second)},
-        {Unit::kNone, fmt::format("{:.6g} workers with batch {:.6g}", robust.winners[0].at.workers,
+        {Unit::kNone, fmt::format("{:.6g} worker{} with batch {:.6g}", robust.winners[0].at.workers,
+                                  robust.winners[0].at.workers == 1 ? "" : "s",
                                   robust.winners[0].at.global_batch)},
         {Unit::kShare, robust.winners[0].share},
         {Unit::kCount, static_cast<double>(robust.replicates)}}});

@@ -53,6 +53,15 @@ TEST_CASE("What is wrong with a table has its place, its cause and a way out") {
   CHECK(of_table("") ==
         "plumber: error: runs.csv:1:1: the table has no rows\n"
         "hint: write a line with the names of the columns, then a line a row");
+  CHECK(of_table("workers;global_batch\n8;384\n") ==
+        "plumber: error: runs.csv:1:8: semicolons or tabs separate the columns\n"
+        "hint: write commas between them, and points in numbers");
+  CHECK(of_table("workers\tglobal_batch\n8\t384\n") ==
+        "plumber: error: runs.csv:1:8: semicolons or tabs separate the columns\n"
+        "hint: write commas between them, and points in numbers");
+  CHECK(of_table("[{\"workers\": 8},\n{\"workers\": 16}]\n") ==
+        "plumber: error: runs.csv:1:1: a JSON array is no table\n"
+        "hint: write one object a line");
   CHECK(of_table("workers,workers\n1,2\n") ==
         "plumber: error: runs.csv:1:9: column 'workers' is there twice\nhint: keep one of them");
   CHECK(of_table("workers,global_batch\n8,384,9\n") ==
