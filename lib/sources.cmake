@@ -48,6 +48,7 @@ set(ops_sources
     ops/disk_file.cc
     ops/disk_load.cc
     ops/epoch_counts.cc
+    ops/file_cache.cc
     ops/file_records.cc
     ops/findings.cc
     ops/findings_buffers.cc
@@ -74,6 +75,7 @@ set(optimize_sources
     optimize/balance.cc
     optimize/best_plan.cc
     optimize/cache_choices.cc
+    optimize/cache_files.cc
     optimize/calls.cc
     optimize/choices.cc
     optimize/chunk_candidates.cc

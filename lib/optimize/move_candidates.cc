@@ -9,6 +9,7 @@
 #include "base/number_format.h"
 #include "ops/randomness.h"
 #include "optimize/balance.h"
+#include "optimize/calls.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -18,6 +19,8 @@ namespace {
 
 // What a plan may take besides a partial cache: calls in flight, prefetches.
 constexpr double kShareOfSpare = 0.9;
+
+constexpr double kMostCycle = 64;
 
 constexpr const char* kHandingCosts =
     "handing its elements to another thread costs more than working beside it saves";
@@ -48,7 +51,7 @@ class Finder {
       if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
       if (p_[id].kind == Kind::kUnbatch) drop_pair(id);
       if (p_[id].op == "BatchDatasetV2") rebatch(id);
-      if (p_[id].kind == Kind::kInterleave) move_inside(id);
+      if (p_[id].kind == Kind::kInterleave) move_inside(id), lengthen(id);
       if (p_[id].kind == Kind::kConcatenate) balance(id);
       if (options_.allow_cache) cut_files(id);
     }
@@ -181,6 +184,10 @@ class Finder {
       edits.back().reason = why_sunk(id, moved);
       offer(moved, edits, id);
       found_.legal.back().for_memory = p_[id].kind == Kind::kShuffle;
+      if (p_[id].kind == Kind::kTake)
+        found_.legal.back().why_little =
+            "a take stops asking, so the map below it is not called "
+            "for what is cut off anyway";
     }
   }
 
@@ -259,13 +266,18 @@ class Finder {
   }
 
   void drop_pair(NodeId id) {
-    const NodeId batch = below(id);
-    if (p_[batch].kind != Kind::kBatch || readers_[batch].size() > 1) return;
+    const NodeId batch = below_identities(p_, id);
+    if (p_[batch].kind != Kind::kBatch) return;
+    std::vector<std::string> pair = {p_[id].name};
+    for (NodeId n = below(id);; n = below(n)) {
+      if (readers_[n].size() > 1) return;
+      pair.push_back(p_[n].name);
+      if (n == batch) break;
+    }
     const Objection objection = objection_to_drop_pair(p_, id);
     if (!allowed(objection)) return reject(EditKind::kRemove, id, objection.reason);
     Moved moved = now_;
-    take_out(moved, id);
-    take_out(moved, batch);
+    for (const std::string& name : pair) take_out(moved, *find_node(moved.pipeline, name));
     const std::string reason =
         fmt::format("it takes apart what {} has put together", p_[batch].name);
     offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
@@ -318,6 +330,36 @@ class Finder {
       put_inside(moved, map, place);
       offer(moved, edits, id);
     }
+  }
+
+  // A reader that waits for its file needs no core, so more of them read in the same time.
+  void lengthen(NodeId id) {
+    const std::int64_t now = p_[id].cycle_length.value_or(0);
+    const WaitingReaders reading = waiting_readers(p_, now_.analysis.costs, id);
+    if (now < 1 || !reading.waiting || !has_calls_of_its_own(p_[id])) return;
+    const Cardinality& files = now_.analysis.nodes[below(id)].elements_per_epoch;
+    const double known = files.kind == Cardinality::Kind::kKnown ? files.elements : kMostCycle;
+    const double most = std::min(known, kMostCycle);
+    const std::string why = why_not_lengthened(p_, id);
+    if (!why.empty()) return reject(EditKind::kLengthenCycle, id, why);
+    for (double cycle = 2 * static_cast<double>(now); cycle < 2 * most; cycle *= 2) {
+      const auto length = static_cast<std::int64_t>(std::min(most, cycle));
+      Moved moved = now_;
+      moved.pipeline[id].cycle_length = length;
+      Edit made = edit(EditKind::kLengthenCycle, p_[id], "",
+                       fmt::format("its readers wait for {} of the time that they take: more files "
+                                   "at a time wait together; other elements follow each other",
+                                   format_share(reading.wait_share)));
+      made.value = length;
+      offer(std::move(moved), {std::move(made)}, id);
+      if (!options_.permissions.contains(Permission::kReorderFiles))
+        found_.legal.back().needs = Permission::kReorderFiles;
+    }
+  }
+
+  static bool has_calls_of_its_own(const Node& node) {
+    const OpTraits& traits = op_traits(node.op);
+    return node.op == "InterleaveDataset" || traits.parallelism_input != traits.cycle_input;
   }
 
   void balance(NodeId id) {

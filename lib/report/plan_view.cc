@@ -39,6 +39,29 @@ Section disks_section(const std::vector<Disk>& disks) {
   return {"limits.disks", any_curve || disks.size() > 1 ? "Disks" : "", table};
 }
 
+Section disk_cache_limits(const DiskCache& cache) {
+  return {"limits.disk_cache", "",
+          Fields{{{"folder", "", Unit::kNone, cache.folder},
+                  {"bytes", "", Unit::kBytes, cache.room_bytes},
+                  {"read_bytes_per_s", "", Unit::kBytesPerSecond, cache.read_bytes_per_s},
+                  {"write_bytes_per_s", "", Unit::kBytesPerSecond, cache.write_bytes_per_s},
+                  {"assumed", "", Unit::kNone, cache.assumed}}}};
+}
+
+Section disk_cache_items(const DiskCache& cache, const PlannedDisk& disk) {
+  Table table;
+  table.columns = {{"node", "", Unit::kNone},
+                   {"bytes", "bytes", Unit::kBytes},
+                   {"", "after", Unit::kNone, true}};
+  for (const MemoryItem& item : disk.items)
+    table.rows.push_back({{item.node, item.bytes, item.node}, false});
+  Sentence sum{"{} planned of {} in {}",
+               {{Unit::kBytes, disk.planned_bytes},
+                {Unit::kBytes, disk.room_bytes},
+                {Unit::kNone, cache.folder}}};
+  return {"disk_cache.items", disk.items.empty() ? "" : "Caches on disk", table, std::move(sum)};
+}
+
 // An option that the recorder had set is taken out again: no change that a person makes.
 bool is_housekeeping(const Edit& edit) {
   return edit.kind == EditKind::kSetOptions && std::holds_alternative<std::monostate>(edit.value);
@@ -233,6 +256,8 @@ void add_overview(Report& report, const OptimizeResult& result) {
                                      {"disk_bytes_per_s", "", Unit::kBytesPerSecond,
                                       disk_rate_of(result.limits.disks)}}}});
   report.sections.push_back(disks_section(result.limits.disks));
+  if (result.limits.disk_cache)
+    report.sections.push_back(disk_cache_limits(*result.limits.disk_cache));
   report.sections.push_back(json_field("permissions", result.permissions));
 }
 
@@ -388,6 +413,13 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
       result.memory.items, "Memory",
       {fits ? "{} planned of {}" : "{} at least, of {}",
        {{Unit::kBytes, result.memory.planned_bytes}, {Unit::kBytes, result.memory.budget_bytes}}}));
+  if (const auto& cache = result.limits.disk_cache) {
+    report.sections.push_back(
+        {"disk_cache", "",
+         Fields{{{"budget_bytes", "", Unit::kBytes, result.disk.room_bytes},
+                 {"planned_bytes", "", Unit::kBytes, result.disk.planned_bytes}}}});
+    report.sections.push_back(disk_cache_items(*cache, result.disk));
+  }
   report.sections.push_back(
       {"lp", "", Fields{{{"objective_per_s", "", Unit::kPerSecond, result.lp.objective_per_s}}}});
   report.sections.push_back(theta_section(pipeline, result.lp));
