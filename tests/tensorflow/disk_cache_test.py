@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Caches on disk: what optimize --disk-cache plans where memory is short, run in stock TensorFlow:
-the same elements in the first epoch, from the file, and in another process that only has the file."""
+the same elements in the first epoch, from the file, and in a process that only has the file."""
 import hashlib
 import json
 import os
@@ -89,7 +89,7 @@ class DiskCacheTest(FolderTest):
         self.assertEqual(done.stdout.strip(), digest([original]))
 
     def test_other_data_under_the_same_graph_get_another_file(self):
-        options = ["--disk-cache", f"{self.cache}:1G"]
+        options = ["--disk-cache", f"{self.cache}:1G", "--disk", f"{self.cache}=2GB/s"]
         first = self.planned_file(self.optimize(*options))
         self.assertEqual(self.planned_file(self.optimize(*options)), first)
         renamed = [name + "-b" for name in self.names]
