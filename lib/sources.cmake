@@ -81,6 +81,7 @@ set(optimize_sources
     optimize/chunk_candidates.cc
     optimize/default_model.cc
     optimize/ledger.cc
+    optimize/longer_cycles.cc
     optimize/modes.cc
     optimize/more.cc
     optimize/move_candidates.cc
@@ -170,6 +171,7 @@ set(report_sources
     report/compare.cc
     report/curve_view.cc
     report/diff_view.cc
+    report/disk_sections.cc
     report/node_table.cc
     report/plan_view.cc
     report/render_csv.cc

@@ -22,6 +22,7 @@ bool moves_elements(const Edit& edit) {
     case EditKind::kBalance:
     case EditKind::kUnfuse:
     case EditKind::kLengthenCycle:
+    case EditKind::kInsertChunks:
       return true;
     default:
       return false;

@@ -9,7 +9,7 @@
 #include "base/number_format.h"
 #include "ops/randomness.h"
 #include "optimize/balance.h"
-#include "optimize/calls.h"
+#include "optimize/longer_cycles.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -19,8 +19,6 @@ namespace {
 
 // What a plan may take besides a partial cache: calls in flight, prefetches.
 constexpr double kShareOfSpare = 0.9;
-
-constexpr double kMostCycle = 64;
 
 constexpr const char* kHandingCosts =
     "handing its elements to another thread costs more than working beside it saves";
@@ -51,7 +49,8 @@ class Finder {
       if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
       if (p_[id].kind == Kind::kUnbatch) drop_pair(id);
       if (p_[id].op == "BatchDatasetV2") rebatch(id);
-      if (p_[id].kind == Kind::kInterleave) move_inside(id), lengthen(id);
+      if (p_[id].kind == Kind::kInterleave)
+        move_inside(id), add_longer_cycles(now_, options_, id, found_);
       if (p_[id].kind == Kind::kConcatenate) balance(id);
       if (options_.allow_cache) cut_files(id);
     }
@@ -330,36 +329,6 @@ class Finder {
       put_inside(moved, map, place);
       offer(moved, edits, id);
     }
-  }
-
-  // A reader that waits for its file needs no core, so more of them read in the same time.
-  void lengthen(NodeId id) {
-    const std::int64_t now = p_[id].cycle_length.value_or(0);
-    const WaitingReaders reading = waiting_readers(p_, now_.analysis.costs, id);
-    if (now < 1 || !reading.waiting || !has_calls_of_its_own(p_[id])) return;
-    const Cardinality& files = now_.analysis.nodes[below(id)].elements_per_epoch;
-    const double known = files.kind == Cardinality::Kind::kKnown ? files.elements : kMostCycle;
-    const double most = std::min(known, kMostCycle);
-    const std::string why = why_not_lengthened(p_, id);
-    if (!why.empty()) return reject(EditKind::kLengthenCycle, id, why);
-    for (double cycle = 2 * static_cast<double>(now); cycle < 2 * most; cycle *= 2) {
-      const auto length = static_cast<std::int64_t>(std::min(most, cycle));
-      Moved moved = now_;
-      moved.pipeline[id].cycle_length = length;
-      Edit made = edit(EditKind::kLengthenCycle, p_[id], "",
-                       fmt::format("its readers wait for {} of the time that they take: more files "
-                                   "at a time wait together; other elements follow each other",
-                                   format_share(reading.wait_share)));
-      made.value = length;
-      offer(std::move(moved), {std::move(made)}, id);
-      if (!options_.permissions.contains(Permission::kReorderFiles))
-        found_.legal.back().needs = Permission::kReorderFiles;
-    }
-  }
-
-  static bool has_calls_of_its_own(const Node& node) {
-    const OpTraits& traits = op_traits(node.op);
-    return node.op == "InterleaveDataset" || traits.parallelism_input != traits.cycle_input;
   }
 
   void balance(NodeId id) {

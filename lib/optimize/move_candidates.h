@@ -29,7 +29,7 @@ struct MoveCandidate {
   bool asked_for = false;   // by a permission, and not for speed
   double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
   std::optional<Moved> all_hits;
-  bool for_memory = false;   // worth it for the memory alone
+  bool for_memory = false;            // worth it for the memory alone
   std::optional<Permission> needs{};  // only to be judged: it is not permitted
   std::string why_little;             // why it can bring nothing; empty: that is no surprise
 };
