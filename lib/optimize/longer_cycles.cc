@@ -53,8 +53,11 @@ void add_longer_cycles(const Moved& now, const OptimizeOptions& options, NodeId 
     return;
   }
   const Cardinality& files = now.analysis.nodes[node.inputs.front()].elements_per_epoch;
-  const double known = files.kind == Cardinality::Kind::kKnown ? files.elements : kMostCycle;
-  const double most = std::min(known, kMostCycle);
+  double most = kMostCycle;
+  if (files.kind == Cardinality::Kind::kKnown) most = std::min(most, files.elements);
+  // A list that is repeated does not hold more files for it.
+  const std::size_t on_disk = now.pipeline.file_bytes.size();
+  if (on_disk > 1) most = std::min(most, static_cast<double>(on_disk));
   for (double length = 2 * static_cast<double>(cycle); length < 2 * most; length *= 2) {
     found.legal.push_back(with_cycle(
         now, interleave, static_cast<std::int64_t>(std::min(most, length)), reading.wait_share));
