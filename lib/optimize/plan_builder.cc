@@ -7,8 +7,8 @@
 
 #include "base/number_format.h"
 #include "ops/hand_off.h"
-#include "optimize/choices.h"
 #include "optimize/cache_choices.h"
+#include "optimize/choices.h"
 #include "optimize/ledger.h"
 #include "optimize/programme_input.h"
 #include "optimize/python_line.h"
