@@ -39,8 +39,8 @@ struct Options {
   TraceInput trace;
   OutputOptions output;
   std::vector<std::string> disks;
-  std::string cores, memory, target_rate, step_time, prices_path, curve, epochs, think_time, allow,
-      without;
+  std::string cores, memory, disk_cache, target_rate, step_time, prices_path, curve, epochs,
+      think_time, allow, without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
   bool no_cache = false, no_moves = false, strict_order = false, keep_autotune = false;
@@ -125,6 +125,15 @@ double rate_of_steps(const Options& options) {
               "write --step-time 20ms");
 }
 
+void check_disk_cache(const Options& options) {
+  const bool paper = std::ranges::find(options.models, "paper") != options.models.end();
+  if (!options.no_cache && !paper) return;
+  throw Error(
+      ErrorKind::kUsage, "--disk-cache",
+      options.no_cache ? "--no-cache forbids what it permits" : "the paper's model plans no caches",
+      "give one of them");
+}
+
 // All that can be said without the trace, so that a wrong word is refused before a long read.
 OptimizeOptions options_of(const Options& options) {
   OptimizeOptions how;
@@ -137,6 +146,10 @@ OptimizeOptions options_of(const Options& options) {
     how.limits.memory_bytes = memory_of(options.memory);
   }
   how.limits.disks = disks_of(options.disks);
+  if (!options.disk_cache.empty()) {
+    check_disk_cache(options);
+    how.limits.disk_cache = disk_cache_of(options.disk_cache, how.limits.disks);
+  }
   if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
   if (!options.target_rate.empty()) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
@@ -277,6 +290,11 @@ void add_limits(CLI::App& command, Options& options) {
              "free on the traced machine)"});
   add_disks(command, options.disks);
   add_value(
+      command, "--disk-cache", options.disk_cache,
+      {"DIR:SIZE",
+       "Caches may be files in DIR too, of SIZE in all: 200G is 200*2^30 bytes; --disk DIR=RATE "
+       "says how fast that disk is (default: 200MB/s)"});
+  add_value(
       command, "--target-rate", options.target_rate,
       {"RATE",
        "Reach this many root elements a second with the fewest cores, memory and disk; exit 1 "
@@ -306,7 +324,7 @@ void add_choices(CLI::App& command, Options& options) {
   add_value(command, "--allow", options.allow,
             {"LIST",
              "Comma-separated permissions: frozen-order, pyfunc-cache, unfreeze, reshuffle, "
-             "stateful-parallel, nondeterministic, intra-op"});
+             "stateful-parallel, nondeterministic, intra-op, reorder-files"});
   add_value(
       command, "--without", options.without,
       {"LIST", "Comma-separated kinds of edits, as in the plan file, to leave out of the plan: " +

@@ -26,7 +26,7 @@ struct Options {
   std::string plan_path;
   std::string output_path;
   bool source_only = false;
-  std::string parallelism;
+  std::string parallelism, source;
 };
 
 constexpr double kMostReaders = 10'000;
@@ -44,13 +44,14 @@ ExitCode write_source(const Options& options) {
   const int readers = readers_of(options);
   protect_files(files_of(options.trace), {options.output_path});
   const Trace trace = load(options.trace);
-  write_document(options.output_path, source_document(trace, readers, options.output_path));
+  write_document(options.output_path,
+                 source_document(trace, {readers, options.source}, options.output_path));
   return ExitCode::kDone;
 }
 
 void check_options(const Options& options) {
   if (options.source_only == options.plan_path.empty() &&
-      (options.source_only || options.parallelism.empty()))
+      (options.source_only || (options.parallelism.empty() && options.source.empty())))
     return;
   const bool neither = !options.source_only && options.plan_path.empty();
   throw Error(ErrorKind::kUsage, neither ? "--plan" : "--source-only",
@@ -86,6 +87,8 @@ void add_rewrite(CLI::App& app, const Globals&, Run& run) {
                    "Instead of a plan: keep only what reads the files, to measure the disk");
   add_value(command, "--parallelism", options->parallelism,
             {"N", "With --source-only: read so many files at once"});
+  add_value(command, "--source", options->source,
+            {"NODE", "With --source-only: the source to keep, where there are several"});
   command
       .add_option("-o,--output", options->output_path,
                   "Write the changed program to FILE: a GraphDef, text if it ends in .pbtxt")

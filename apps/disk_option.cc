@@ -75,4 +75,25 @@ std::vector<Disk> disks_of(const std::vector<std::string>& texts) {
   return disks;
 }
 
+DiskCache disk_cache_of(const std::string& text, const std::vector<Disk>& disks) {
+  constexpr const char* kWayOut =
+      "give the folder and the room in it: --disk-cache /ssd/cache:200G";
+  const std::size_t colon = text.rfind(':');
+  const std::string size = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (size.empty() || size.front() < '0' || size.front() > '9')
+    throw Error(ErrorKind::kUsage, "--disk-cache", "'" + text + "' has no size", kWayOut);
+  DiskCache cache;
+  cache.folder = text.substr(0, colon);
+  while (cache.folder.size() > 1 && cache.folder.ends_with('/')) cache.folder.pop_back();
+  if (cache.folder.empty())
+    throw Error(ErrorKind::kUsage, "--disk-cache", "'" + text + "' has no folder", kWayOut);
+  cache.room_bytes = static_cast<double>(parse_bytes(size, "--disk-cache"));
+  const auto disk = disk_of(disks, cache.folder);
+  cache.assumed = !disk;
+  cache.read_bytes_per_s = disk ? disk_rate(disks[*disk].curve, 1) : kAssumedDisk_bytes_per_s;
+  // Nothing says how fast it writes: as fast as it reads, by one.
+  cache.write_bytes_per_s = cache.read_bytes_per_s;
+  return cache;
+}
+
 }  // namespace plumber

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/disk_curve.h"
+#include "ops/file_cache.h"
 
 namespace plumber {
 
@@ -15,6 +16,9 @@ void add_disks(CLI::App& command, std::vector<std::string>& texts);
 
 /// Reads the files; Error(kUsage) or Error(kInput) names what is wrong.
 std::vector<Disk> disks_of(const std::vector<std::string>& texts);
+
+/// "DIR:SIZE", and what --disk says of the disk below DIR.
+DiskCache disk_cache_of(const std::string& text, const std::vector<Disk>& disks);
 
 /// Names of the files that disks_of() reads.
 std::vector<std::string> disk_files_of(const std::vector<std::string>& texts);

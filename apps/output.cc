@@ -117,10 +117,11 @@ std::string program_document(const Trace& trace, const Plan& plan, const std::st
                            {trace.name, plan_name});
 }
 
-std::string source_document(const Trace& trace, int readers, const std::string& path) {
+std::string source_document(const Trace& trace, SourceWanted wanted, const std::string& path) {
   const bool is_text = path.ends_with(".pbtxt");
-  return source_only_program(*trace.graph, readers,
-                             is_text ? ProgramFormat::kText : ProgramFormat::kBinary, trace.name);
+  wanted.program = trace.name;
+  return source_only_program(*trace.graph, wanted,
+                             is_text ? ProgramFormat::kText : ProgramFormat::kBinary);
 }
 
 void write_document(const std::string& path, const std::string& document) {

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "pipeline/plan.h"
 #include "report/render.h"
+#include "rewrite/source_only.h"
 #include "trace/trace.h"
 
 namespace plumber {
@@ -35,7 +36,7 @@ std::string program_document(const Trace& trace, const Plan& plan, const std::st
                              const std::string& plan_name = "plan");
 
 /// The reading part of the traced program alone, with so many readers (0: as it is).
-std::string source_document(const Trace& trace, int readers, const std::string& path);
+std::string source_document(const Trace& trace, SourceWanted wanted, const std::string& path);
 
 /// Writes the whole document to the file, or to standard output.
 void write_document(const std::string& path, const std::string& document);

@@ -48,6 +48,7 @@ set(ops_sources
     ops/disk_file.cc
     ops/disk_load.cc
     ops/epoch_counts.cc
+    ops/file_cache.cc
     ops/file_records.cc
     ops/findings.cc
     ops/findings_buffers.cc
@@ -74,11 +75,13 @@ set(optimize_sources
     optimize/balance.cc
     optimize/best_plan.cc
     optimize/cache_choices.cc
+    optimize/cache_files.cc
     optimize/calls.cc
     optimize/choices.cc
     optimize/chunk_candidates.cc
     optimize/default_model.cc
     optimize/ledger.cc
+    optimize/longer_cycles.cc
     optimize/modes.cc
     optimize/more.cc
     optimize/move_candidates.cc
@@ -169,6 +172,7 @@ set(report_sources
     report/compare.cc
     report/curve_view.cc
     report/diff_view.cc
+    report/disk_sections.cc
     report/node_table.cc
     report/plan_view.cc
     report/render_csv.cc

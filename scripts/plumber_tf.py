@@ -2509,8 +2509,10 @@ _DISK_STABLE = 0.01  # of the rate, between two looks
 _DISK_LOOK_S, _DISK_LEAST_S = 0.5, 2.0
 
 
-def measure_disk(trace, plumber, readers=DISK_READERS, seconds=15.0, progress=None):
-    """[{"readers", "bytes_per_s"}]: the traced program's source alone, with so many readers."""
+def measure_disk(trace, plumber, readers=DISK_READERS, seconds=15.0, progress=None, node=None):
+    """[{"readers", "bytes_per_s"}]: a source of the traced program alone, with so many readers.
+    `node` names it, where there are several."""
+    which = ["--source", node] if node else []
     points = []
     files = [name for name in source_files(read_trace(trace).graph) if os.path.isfile(name)]
     with tempfile.TemporaryDirectory(prefix="plumber-disk-") as folder:
@@ -2518,7 +2520,7 @@ def measure_disk(trace, plumber, readers=DISK_READERS, seconds=15.0, progress=No
             source = os.path.join(folder, f"{number}.pb")
             try:
                 run_plumber("rewrite", trace, "--source-only", "--parallelism", number,
-                            "-o", source, program=plumber)
+                            *which, "-o", source, program=plumber)
             except Error:
                 if points:  # the source takes no more readers
                     break
@@ -2588,7 +2590,8 @@ def _command_disk(options):
         print(f"{point['readers']:3d} readers  {point['bytes_per_s'] / 1e6:8.1f} MB/s",
               file=sys.stderr)
     readers = [number for number in DISK_READERS if number <= options.most]
-    points = measure_disk(options.trace, options.plumber, readers, options.seconds, show)
+    points = measure_disk(options.trace, options.plumber, readers, options.seconds, show,
+                          options.source)
     text = json.dumps({"schema_version": 1, "points": points}, indent=2) + "\n"
     if options.output:
         _write(options.output, text.encode())
@@ -2601,6 +2604,8 @@ def _add_disk_command(commands):
     command.add_argument("trace", metavar="trace.pb")
     command.add_argument("-o", "--output", metavar="FILE",
                          help="a curve for plumber optimize --disk FILE (default: standard output)")
+    command.add_argument("--source", metavar="NODE",
+                         help="the source to measure, where the program has several")
     command.add_argument("--most", type=int, default=DISK_READERS[-1], metavar="N",
                          help="most readers (default: 32)")
     command.add_argument("--seconds", type=_positive, default=15.0, metavar="S",

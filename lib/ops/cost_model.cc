@@ -121,12 +121,13 @@ class Evaluator {
       const NodeCost& cost = costs_.nodes[n];
       if (!active_[n]) continue;
       if (served_from_cache(n)) {
-        const double read_s = h_.cache_read * cost.elements;
+        const double read_s = cache_read_s(n);
         seg(above_[n]).work_s += read_s;
         charge(above_[n], n, read_s);
         cpu_s_ += read_s;
         continue;
       }
+      if (setting_[n].on_disk) add_written(n);
       cpu_s_ += cost.cpu_s;
       if (is_parallel(setting_[n].mode) && !is_parallel_interleave(p_[n], setting_[n])) continue;
       const int where = is_boundary(p_[n], setting_[n]) ? below_[n] : above_[n];
@@ -139,6 +140,24 @@ class Evaluator {
 
   bool served_from_cache(NodeId n) const {
     return setting_[n].cached && p_[n].kind != Kind::kCache;
+  }
+
+  FileElements file_elements(NodeId n) const {
+    return {costs_.nodes[n].elements, p_[n].components};
+  }
+
+  double cache_read_s(NodeId n) const {
+    const NodeCost& cost = costs_.nodes[n];
+    return setting_[n].on_disk ? file_cache_read_s(file_elements(n), cost.file_cache_bytes)
+                               : h_.cache_read * cost.elements;
+  }
+
+  // A cache on disk in its first epoch.
+  void add_written(NodeId n) {
+    const double write_s = file_cache_write_s(file_elements(n), costs_.nodes[n].file_cache_bytes);
+    seg(above_[n]).work_s += write_s;
+    charge(above_[n], n, write_s);
+    cpu_s_ += write_s;
   }
 
   void add_dispatch() {
@@ -276,7 +295,7 @@ class Evaluator {
     std::map<NodeId, double> shares;
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const NodeCost& cost = costs_.nodes[id(i)];
-      const double cpu_s = served_from_cache(id(i)) ? h_.cache_read * cost.elements : cost.cpu_s;
+      const double cpu_s = served_from_cache(id(i)) ? cache_read_s(id(i)) : cost.cpu_s;
       if (active_[id(i)] && cpu_s > 0) shares[id(i)] = cpu_s;
     }
     const double period_s = cores_period_s(cpu_s_);
@@ -285,7 +304,7 @@ class Evaluator {
   }
 
   void add_disk_bound() {
-    for (DiskLoad& load : disk_loads(p_, costs_, {setting_, result_.segment, machine_.disks})) {
+    for (DiskLoad& load : disk_loads(p_, costs_, {setting_, result_.segment, machine_})) {
       add_bound(BoundKind::kDisk, std::move(load.shares), load.period_s);
       note_period(load.period_s, 0, 0);
     }

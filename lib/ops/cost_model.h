@@ -9,7 +9,7 @@
 //   parallel interleave: inner segment / min(p, cycle_length, files)
 //   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists;
 //                     with the idle cores of pauses.h a bound of the calls that are too few
-//   disk: bytes of file sources / r_d(readers) (disk_load.h)
+//   disk: bytes of file sources / r_d(readers), and of caches in files (disk_load.h)
 //   Python lock, consumer's think time Z in the root segment
 // The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C
 // with the work an element on the slower side; constants come from the calibration, else built-in
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ops/disk_curve.h"
+#include "ops/file_cache.h"
 #include "pipeline/pipeline.h"
 
 namespace plumber {
@@ -63,8 +64,9 @@ struct NodeCost {
   std::string file{};     // one of them; empty: unknown
   double iterators = 0;   // inner iterators opened (flat_map, interleave)
   bool python = false;    // holds the Python lock
-  double bookkeeping_s = 0;   // of work_s and cpu_s, what a program without AUTOTUNE saves
-  bool work_clamped = false;  // node time is mostly hand-off: too small to measure
+  double file_cache_bytes = 0;  // what a cache on disk above it holds (file_cache.h)
+  double bookkeeping_s = 0;     // of work_s and cpu_s, what a program without AUTOTUNE saves
+  bool work_clamped = false;    // node time is mostly hand-off: too small to measure
 };
 
 struct Costs {
@@ -82,6 +84,8 @@ struct NodeSetting {
   // A filled memory cache: of a cache node of the program its own (all below it costs nothing), of
   // any other node one inserted above it (it and all below cost nothing, reading the cache does).
   bool cached = false;
+  // One inserted above it is a file on disk: read where it is filled (cached), else written.
+  bool on_disk = false;
   bool operator==(const NodeSetting&) const = default;
 };
 using Setting = PerNode<NodeSetting>;
@@ -89,6 +93,7 @@ using Setting = PerNode<NodeSetting>;
 struct Machine {
   double cores = 1;
   std::vector<Disk> disks{};  // none: reading is never the limit
+  std::optional<DiskCache> disk_cache{};
 };
 
 enum class BoundKind { kThread, kParallel, kCpu, kDisk, kPythonLock, kConsumer };

@@ -145,8 +145,11 @@ class DemandsOf {
   // Readers that wait for a disk: what the process did not spend elsewhere is all that they can
   // have used of the cores.
   void note_waiting_sources(double left_cpu_s, double sources_s) {
-    constexpr double kWaits = 0.5, kLeast = 0.02;
-    if (left_cpu_s > 0 && left_cpu_s < kWaits * sources_s)
+    constexpr double kWaits = 0.5, kLeast = 0.02, kIdle = 0.25;
+    // Nothing left is no knowledge where threads queued for cores.
+    const double cores_s = p_.machine.cores * window_.elapsed_s;
+    const bool known = left_cpu_s > 0 || pipeline_cpu_s() < kIdle * cores_s;
+    if (known && left_cpu_s < kWaits * sources_s)
       source_cpu_share_ = std::max(kLeast, left_cpu_s / sources_s);
   }
 

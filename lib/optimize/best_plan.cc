@@ -31,9 +31,19 @@ double must_bring(const Problem& problem, const Settled& settled) {
   return share;
 }
 
+Choices without_files(Choices choices) {
+  for (NodeChoices& node : choices.nodes) node.disk_cache_bytes.reset();
+  return choices;
+}
+
 Choices without_caches(Choices choices) {
   for (NodeChoices& node : choices.nodes) node.cache_bytes.reset();
-  return choices;
+  return without_files(std::move(choices));
+}
+
+bool any_file(const Settled& settled) {
+  return std::ranges::any_of(settled.setting,
+                             [](const NodeSetting& setting) { return setting.on_disk; });
 }
 
 /// A target that the program reaches as it is.
@@ -85,6 +95,10 @@ Finished finish(const Problem& problem, const Choices& choices, const SearchOpti
   return finished;
 }
 
+void take_better(const Problem& problem, Finished other, Finished& plan) {
+  if (rate_of(problem, other.settled) > rate_of(problem, plan.settled)) plan = std::move(other);
+}
+
 }  // namespace
 
 double rate_of(const Problem& problem, const Settled& settled) {
@@ -115,6 +129,9 @@ BestPlan best_plan(const Problem& problem, const PlanOptions& plan_options) {
   if (const double share = must_bring(problem, plan.settled); share > 0) {
     Finished plain = finish(problem, without_caches(best.choices), options);
     best.without_cache_period_s = evaluate(problem, plain.settled).period_s;
+    // Writing a file may not pay where memory alone does.
+    if (any_file(plan.settled) && problem.options->epochs)
+      take_better(problem, finish(problem, without_files(best.choices), options), plan);
     const double with = rate_of(problem, plan.settled);
     const double without = rate_of(problem, plain.settled);
     const bool reached = period_s > 0 && best.without_cache_period_s <= period_s;

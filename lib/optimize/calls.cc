@@ -12,6 +12,8 @@ namespace plumber {
 namespace {
 
 constexpr double kHedge = 1.2;
+constexpr double kWaits = 0.5;    // of its time: a reader that waits so much is bound by that
+constexpr int kMostWaiting = 64;  // readers at once
 constexpr double kSpareShortCalls = 4;
 constexpr double kSpare_bytes =
     4 << 20;                       // more than a core's cache holds costs what spare calls save
@@ -82,6 +84,18 @@ int enough_for_all(const Problem& problem, Setting setting, NodeId id, int wante
   return wanted;
 }
 
+/// Readers that wait so long that so many of them keep the cores busy.
+int readers_for_waits(const Problem& problem, NodeId id) {
+  if (!waiting_readers(*problem.pipeline, problem.costs, id).waiting) return 1;
+  double reading_s = 0, cpu_s = 0;
+  for (const NodeId at : all_below(*problem.pipeline, problem.node(id).inner))
+    reading_s += problem.cost(at).work_s;
+  for (const NodeCost& cost : problem.costs.nodes) cpu_s += cost.cpu_s;
+  if (!(cpu_s > 0)) return kMostWaiting;
+  const double wanted = std::ceil(kHedge * reading_s * cores_of(problem) / cpu_s);
+  return static_cast<int>(std::min<double>(wanted, kMostWaiting));
+}
+
 /// Readers that the disks want of each interleave: a reader that waits for a disk needs no core.
 PerNode<int> readers_for_disks(const Problem& problem) {
   PerNode<int> readers(problem.pipeline->size(), 1);
@@ -101,6 +115,17 @@ int open_files(const Node& node, int calls) {
 
 }  // namespace
 
+WaitingReaders waiting_readers(const Pipeline& pipeline, const Costs& costs, NodeId interleave) {
+  double work_s = 0, cpu_s = 0;
+  for (const NodeId at : all_below(pipeline, pipeline[interleave].inner)) {
+    work_s += costs.nodes[at].work_s;
+    cpu_s += costs.nodes[at].cpu_s;
+  }
+  if (!(work_s > 0)) return {};
+  const double share = std::max(0.0, 1 - cpu_s / work_s);
+  return {share >= kWaits, share};
+}
+
 PerNode<int> most_calls(const Problem& problem) {
   const double cores = cores_of(problem);
   const PerNode<double> cpu_s = cpu_from_here_up(problem);
@@ -110,7 +135,8 @@ PerNode<int> most_calls(const Problem& problem) {
   for (std::size_t i = 0; i < most.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     if (!problem.node(id).inner.empty()) {
-      most[id] = open_files(problem.node(id), std::max(static_cast<int>(cores), readers[id]));
+      most[id] = open_files(problem.node(id), std::max({static_cast<int>(cores), readers[id],
+                                                        readers_for_waits(problem, id)}));
     } else if (cores >= 2) {
       const double needed =
           cpu_s[id] > 0 ? kHedge * service_s(problem, id, false) * cores / cpu_s[id] : cores;

@@ -18,6 +18,13 @@
 
 namespace plumber {
 
+/// What the data sets of an interleave spend waiting for their files.
+struct WaitingReaders {
+  bool waiting = false;
+  double wait_share = 0;  // of their time
+};
+WaitingReaders waiting_readers(const Pipeline& pipeline, const Costs& costs, NodeId interleave);
+
 /// Most calls in flight that are worth having: what the shortest period asks for at which the node
 /// runs at all. What stands above it then runs too, on the same cores.
 PerNode<int> most_calls(const Problem& problem);

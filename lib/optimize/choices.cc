@@ -295,14 +295,14 @@ std::size_t count_choices(const Choices& choices) {
   std::size_t count = 0;
   for (const NodeChoices& node : choices.nodes) {
     count += node.modes.size() > 1 && !node.take_last ? node.modes.size() : 0;
-    count += (node.prefetch ? 1 : 0) + (node.cache_bytes ? 1 : 0);
+    count += (node.prefetch ? 1 : 0) + (node.cache_bytes ? 1 : 0) + (node.disk_cache_bytes ? 1 : 0);
   }
   return count;
 }
 
 bool any_choice(const Choices& choices) {
   return std::any_of(choices.nodes.begin(), choices.nodes.end(), [](const NodeChoices& node) {
-    return node.modes.size() > 1 || node.prefetch || node.cache_bytes;
+    return node.modes.size() > 1 || node.prefetch || node.cache_bytes || node.disk_cache_bytes;
   });
 }
 

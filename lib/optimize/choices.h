@@ -29,6 +29,7 @@ struct NodeChoices {
   bool take_last = false;
   bool prefetch = false;
   std::optional<double> cache_bytes;
+  std::optional<double> disk_cache_bytes;  // of a file
 };
 
 struct Choices {

@@ -102,6 +102,7 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
   result.lp = lp_result(problem, plan);
   result.memory = planned_memory(problem, plan.settled);
   result.memory.stock_bytes = stock_memory_bytes(problem);
+  result.disk = planned_disk(problem, plan.settled);
   result.rejected = rejected_edits(problem, plan);
   warn(problem, plan, result);
   if (!plan.fits) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/memory_ledger.h"
+#include "optimize/cache_choices.h"
 #include "optimize/programme_input.h"
 
 namespace plumber {
@@ -37,7 +38,7 @@ void add_inserted(const Problem& problem, const Settled& settled, std::vector<Me
       const double elements = prefetch_size(problem, id, period_s);
       items.push_back({name, "prefetch", elements * element_bytes(problem, id)});
     }
-    if (setting.cached && problem.node(id).kind != Kind::kCache) {
+    if (setting.cached && !setting.on_disk && problem.node(id).kind != Kind::kCache) {
       items.push_back({name, "cache", cached_bytes(problem.analysis->nodes[id])});
     }
   }
@@ -83,6 +84,18 @@ double fixed_memory_bytes(const Problem& problem, const Choices& choices) {
     total -= in_flight_bytes(problem, id, problem.stock[id]);
   }
   return total;
+}
+
+PlannedDisk planned_disk(const Problem& problem, const Settled& settled) {
+  PlannedDisk disk;
+  disk.room_bytes = problem.machine.disk_cache ? problem.machine.disk_cache->room_bytes : 0;
+  for (std::size_t i = 0; i < settled.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (!settled.setting[id].on_disk) continue;
+    disk.items.push_back({problem.node(id).name, "cache", filed_bytes(problem, id)});
+    disk.planned_bytes += disk.items.back().bytes;
+  }
+  return disk;
 }
 
 PlannedMemory planned_memory(const Problem& problem, const Settled& settled) {

@@ -18,6 +18,9 @@ double fixed_memory_bytes(const Problem& problem, const Choices& choices);
 /// Calls in flight of one node; 0 if it has none.
 double in_flight_bytes(const Problem& problem, NodeId id, const NodeSetting& setting);
 
+/// Its caches on disk, source first.
+PlannedDisk planned_disk(const Problem& problem, const Settled& settled);
+
 /// All that is held under a settled plan, largest first.
 PlannedMemory planned_memory(const Problem& problem, const Settled& settled);
 

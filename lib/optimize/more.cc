@@ -40,6 +40,7 @@ double held_without_caches(const Problem& problem, const BestPlan& plan) {
   for (std::size_t i = 0; i < settled.setting.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     settled.setting[id].cached = problem.stock[id].cached;
+    settled.setting[id].on_disk = false;
   }
   return planned_memory(problem, settled).planned_bytes;
 }

@@ -9,6 +9,7 @@
 #include "base/number_format.h"
 #include "ops/randomness.h"
 #include "optimize/balance.h"
+#include "optimize/longer_cycles.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -48,7 +49,8 @@ class Finder {
       if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
       if (p_[id].kind == Kind::kUnbatch) drop_pair(id);
       if (p_[id].op == "BatchDatasetV2") rebatch(id);
-      if (p_[id].kind == Kind::kInterleave) move_inside(id);
+      if (p_[id].kind == Kind::kInterleave)
+        move_inside(id), add_longer_cycles(now_, options_, id, found_);
       if (p_[id].kind == Kind::kConcatenate) balance(id);
       if (options_.allow_cache) cut_files(id);
     }
@@ -181,6 +183,10 @@ class Finder {
       edits.back().reason = why_sunk(id, moved);
       offer(moved, edits, id);
       found_.legal.back().for_memory = p_[id].kind == Kind::kShuffle;
+      if (p_[id].kind == Kind::kTake)
+        found_.legal.back().why_little =
+            "a take stops asking, so the map below it is not called "
+            "for what is cut off anyway";
     }
   }
 
@@ -259,13 +265,18 @@ class Finder {
   }
 
   void drop_pair(NodeId id) {
-    const NodeId batch = below(id);
-    if (p_[batch].kind != Kind::kBatch || readers_[batch].size() > 1) return;
+    const NodeId batch = below_identities(p_, id);
+    if (p_[batch].kind != Kind::kBatch) return;
+    std::vector<std::string> pair = {p_[id].name};
+    for (NodeId n = below(id);; n = below(n)) {
+      if (readers_[n].size() > 1) return;
+      pair.push_back(p_[n].name);
+      if (n == batch) break;
+    }
     const Objection objection = objection_to_drop_pair(p_, id);
     if (!allowed(objection)) return reject(EditKind::kRemove, id, objection.reason);
     Moved moved = now_;
-    take_out(moved, id);
-    take_out(moved, batch);
+    for (const std::string& name : pair) take_out(moved, *find_node(moved.pipeline, name));
     const std::string reason =
         fmt::format("it takes apart what {} has put together", p_[batch].name);
     offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);

@@ -10,6 +10,8 @@
 //   move_into_function  maps right above a deterministic interleave go into its function
 //   balance             nested concatenations
 //   reorder             a cache goes below a random map (permission unfreeze only)
+//   lengthen_cycle      an interleave whose readers wait reads more data sets in turn (permission
+//                       reorder-files; without it judged, and rejected with what it would bring)
 #pragma once
 
 #include <optional>
@@ -27,7 +29,9 @@ struct MoveCandidate {
   bool asked_for = false;   // by a permission, and not for speed
   double hit_share = 0;     // of a partial cache: so much of an epoch is as in `all_hits`
   std::optional<Moved> all_hits;
-  bool for_memory = false;  // worth it for the memory alone
+  bool for_memory = false;            // worth it for the memory alone
+  std::optional<Permission> needs{};  // only to be judged: it is not permitted
+  std::string why_little;             // why it can bring nothing; empty: that is no surprise
 };
 
 struct MoveCandidates {

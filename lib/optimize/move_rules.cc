@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ops/randomness.h"
+#include "optimize/problem.h"
 #include "pipeline/op_effects.h"
 
 namespace plumber {
@@ -65,6 +66,29 @@ std::string why_not_over(const Node& map, const Node& above) {
       return "the map's function does not work on batches: " + map.function->why_not_batched;
     default:
       return fmt::format("{} looks at more than the place of an element", above.op);
+  }
+}
+
+// The same elements come out, or the same sets of rows in other batches, in whatever order they
+// come in.
+bool keeps_any_order(Kind kind) {
+  switch (kind) {
+    case Kind::kMap:
+    case Kind::kFilter:
+    case Kind::kBatch:
+    case Kind::kMapBatch:
+    case Kind::kUnbatch:
+    case Kind::kFlatMap:
+    case Kind::kShuffle:
+    case Kind::kShuffleRepeat:
+    case Kind::kRepeat:
+    case Kind::kPrefetch:
+    case Kind::kCache:
+    case Kind::kPass:
+    case Kind::kWrapper:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -128,10 +152,39 @@ std::string objection_to_chunks(const Pipeline& pipeline, NodeId id) {
   return why_calls_matter(pipeline, facts);
 }
 
+std::string why_not_lengthened(const Pipeline& pipeline, NodeId interleave) {
+  if (pipeline[interleave].outer) return "it stands inside a function";
+  const PerNode<std::vector<NodeId>> readers = consumers_of(pipeline);
+  for (NodeId n = interleave; n != pipeline.root;) {
+    if (readers[n].size() != 1) return fmt::format("several nodes read {}", said(pipeline[n]));
+    n = readers[n].front();
+    const Node& above = pipeline[n];
+    if (!keeps_any_order(above.kind) || above.inputs.size() != 1)
+      return fmt::format("{} above it looks at the order of the elements", said(above));
+    if (!above.function) continue;
+    const FunctionFacts& facts = above.function->facts;
+    const std::vector<std::string>& draws = facts.seeded.empty() ? facts.stateful : facts.seeded;
+    if (!draws.empty())
+      return fmt::format("{} above it would give other elements what it draws in order ({})",
+                         said(above), draws.front());
+  }
+  return "";
+}
+
+NodeId below_identities(const Pipeline& pipeline, NodeId id) {
+  const auto changes_nothing = [&](const Node& node) {
+    return node.kind == Kind::kMap && node.inputs.size() == 1 && node.function &&
+           node.function->facts.identity && node.deterministic;
+  };
+  if (pipeline[id].inputs.empty()) return id;
+  NodeId below = pipeline[id].inputs.front();
+  while (changes_nothing(pipeline[below])) below = pipeline[below].inputs.front();
+  return below;
+}
+
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
-  const Node& node = pipeline[unbatch];
-  const Node* batch = node.inputs.size() == 1 ? &pipeline[node.inputs.front()] : nullptr;
-  if (batch == nullptr || !is_plain_batch(batch->op)) return {"no plain batch stands below it", {}};
+  const Node* batch = &pipeline[below_identities(pipeline, unbatch)];
+  if (!is_plain_batch(batch->op)) return {"no plain batch stands below it", {}};
   if (batch->drop_remainder)
     return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
   if (batch->threading == Threading::kParallelCalls && !batch->deterministic)

@@ -40,6 +40,14 @@ Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId 
 std::string objection_to_chunks(const Pipeline& pipeline, NodeId id);
 
 /// The unbatch goes, with the batch that it reads.
+/// Why an interleave must not read more data sets in turn, whoever permits it: nodes above look at
+/// the order of its elements. Empty: it may.
+std::string why_not_lengthened(const Pipeline& pipeline, NodeId interleave);
+
+/// The first node below `id` that is no map which changes nothing: .unbatch() puts one below its
+/// op.
+NodeId below_identities(const Pipeline& pipeline, NodeId id);
+
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 
 /// Why calls of the node's function may not be left out, made again or in another order.

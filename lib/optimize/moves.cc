@@ -117,6 +117,10 @@ class Chooser {
       const double misses_per_s = after.rate_per_s;
       after.rate_per_s = mixed_rate_per_s(candidate.hit_share, hits_per_s, misses_per_s);
       const double brings = worth(candidate, after, now);
+      if (candidate.needs) {
+        note_forbidden(candidate, brings, after);
+        continue;
+      }
       if (brings > most * (1 + kSameRate)) {
         best = &candidate;
         most = brings;
@@ -128,6 +132,26 @@ class Chooser {
     return best;
   }
 
+  // Of those that are not permitted the best is said, once for each node.
+  void note_forbidden(const MoveCandidate& candidate, double brings, const Judged& after) {
+    if (brings <= 0) return;
+    const std::string word = edit_word(candidate.edits.back().kind);
+    const auto known = std::ranges::find_if(rejected_, [&](const Rejected& rejected) {
+      return rejected.node == candidate.node && rejected.edit == word;
+    });
+    if (known != rejected_.end()) {
+      if (brings <= forbidden_brings_ * (1 + kSameRate)) return;
+      rejected_.erase(known);
+    }
+    forbidden_brings_ = brings;
+    const auto* value = std::get_if<std::int64_t>(&candidate.edits.back().value);
+    rejected_.push_back(
+        {word, candidate.node,
+         fmt::format("cycle_length={} would bring {} (--allow {}): {}",
+                     value == nullptr ? 0 : *value, format_rate(after.rate_per_s),
+                     permission_word(*candidate.needs), candidate.edits.back().reason)});
+  }
+
   void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
     const bool chunks = candidate.edits.front().kind == EditKind::kInsertChunks;
     const Edit& edit = chunks ? candidate.edits.front() : candidate.edits.back();
@@ -137,9 +161,10 @@ class Chooser {
     if (known) return;
     rejected_.push_back(
         {edit_word(edit.kind), candidate.node,
-         fmt::format("{} and {} with it, {} and {} without: too little",
+         fmt::format("{} and {} with it, {} and {} without: too little{}{}",
                      format_rate(after.rate_per_s), format_bytes(after.memory_bytes),
-                     format_rate(now.rate_per_s), format_bytes(now.memory_bytes))});
+                     format_rate(now.rate_per_s), format_bytes(now.memory_bytes),
+                     candidate.why_little.empty() ? "" : "; ", candidate.why_little)});
   }
 
   void reject(const MoveCandidates& found) {
@@ -164,6 +189,7 @@ class Chooser {
   ChosenMoves chosen_;
   Judged best_;
   double hits_per_s_ = 0;
+  double forbidden_brings_ = 0;
   std::vector<Rejected> rejected_;
 };
 

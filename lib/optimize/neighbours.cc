@@ -17,17 +17,20 @@ constexpr double kFaster = 1 - 1e-9;
 std::size_t count_changes(const Choices& choices) {
   std::size_t count = 0;
   for (const NodeChoices& node : choices.nodes) {
-    count += node.modes.size() - 1 + (node.prefetch ? 1 : 0) + (node.cache_bytes ? 1 : 0);
+    count += node.modes.size() - 1 + (node.prefetch ? 1 : 0) + (node.cache_bytes ? 1 : 0) +
+             (node.disk_cache_bytes ? 1 : 0);
   }
   return count;
 }
 
 /// What a candidate costs, most important first.
-std::tuple<double, double, double, double> price(const Candidate& candidate,
-                                                 double memory_step_bytes) {
+std::tuple<double, double, double, double, double> price(const Candidate& candidate,
+                                                         double memory_step_bytes) {
   const double bytes = candidate.memory_bytes;
-  const double steps = memory_step_bytes > 0 ? std::floor(bytes / memory_step_bytes) : 0;
-  return {steps, candidate.edits, candidate.threads, bytes};
+  // A file does not make a cache cheaper than one in memory that does the same.
+  const double held_bytes = bytes + candidate.disk_bytes;
+  const double steps = memory_step_bytes > 0 ? std::floor(held_bytes / memory_step_bytes) : 0;
+  return {steps, candidate.edits, candidate.disk_caches, candidate.threads, bytes};
 }
 
 }  // namespace
@@ -48,12 +51,15 @@ std::vector<Neighbours::Move> Neighbours::moves_at(const Decisions& decisions, N
   const NodeChoices& node = choices_.nodes[id];
   const NodeDecision& now = decisions[id];
   for (int mode = 0; mode < static_cast<int>(node.modes.size()); ++mode) {
-    if (mode != now.mode) moves.push_back({id, {mode, now.prefetch, now.cache}});
+    if (mode != now.mode) moves.push_back({id, {mode, now.prefetch, now.cache, now.on_disk}});
   }
   if (node.prefetch && !problem_.stock[id].prefetch_above) {
-    moves.push_back({id, {now.mode, !now.prefetch, now.cache}});
+    moves.push_back({id, {now.mode, !now.prefetch, now.cache, now.on_disk}});
   }
-  if (node.cache_bytes) moves.push_back({id, {now.mode, now.prefetch, !now.cache}});
+  const bool in_memory = now.cache && !now.on_disk;
+  if (node.cache_bytes) moves.push_back({id, {now.mode, now.prefetch, !in_memory, false}});
+  if (node.disk_cache_bytes)
+    moves.push_back({id, {now.mode, now.prefetch, !now.on_disk, !now.on_disk}});
   return moves;
 }
 
@@ -66,7 +72,7 @@ std::vector<NodeId> Neighbours::places(const Candidate& from) const {
   }
   for (std::size_t i = 0; i < from.decisions.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (choices_.nodes[id].cache_bytes) places.push_back(id);
+    if (choices_.nodes[id].cache_bytes || choices_.nodes[id].disk_cache_bytes) places.push_back(id);
   }
   const Evaluation now = evaluate(problem_, from.setting);
   if (now.bounds.empty()) return places;
@@ -117,7 +123,7 @@ Candidate Neighbours::best_of(const std::vector<Decisions>& steps, const Candida
   Candidate best = start;
   for (const Decisions& step : steps) {
     Candidate candidate = candidate_of(problem_, choices_, step);
-    const bool fits = candidate.memory_bytes <= memory_bytes_;
+    const bool fits = is_within(problem_, candidate, memory_bytes_);
     if (fits && is_better(candidate, best)) best = std::move(candidate);
   }
   return best;

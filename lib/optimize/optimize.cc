@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "optimize/cache_files.h"
 #include "optimize/default_model.h"
 #include "optimize/paper_plan.h"
 #include "optimize/plan_builder.h"
@@ -72,6 +73,9 @@ OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,
   }
   result.plan.graph_fingerprint = pipeline.graph_fingerprint;
   if (result.status != PlanStatus::kInfeasible) add_housekeeping(pipeline, result.plan);
+  name_cache_files(pipeline, result.plan);
+  if (const std::string advice = cache_file_advice(result.plan); !advice.empty())
+    result.warnings.push_back(advice);
   number_edits(pipeline, result.plan);
   return result;
 }

@@ -16,7 +16,8 @@ namespace plumber {
 struct Limits {
   double cores = 1;
   double memory_bytes = 0;
-  std::vector<Disk> disks;  // none: reading is never the limit
+  std::vector<Disk> disks;                // none: reading is never the limit
+  std::optional<DiskCache> disk_cache{};  // --disk-cache: where caches may be files
   bool cores_from_trace = false;
   bool memory_from_trace = false;
 };
@@ -29,6 +30,7 @@ enum class Permission {
   kStatefulParallel,
   kNondeterministic,
   kIntraOp,  // the training job's environment may set TF_NUM_INTRAOP_THREADS=1
+  kReorderFiles,
 };
 std::string permission_word(Permission permission);  // "frozen-order", ...
 std::optional<Permission> permission_of(const std::string& word);
@@ -129,6 +131,13 @@ struct PlannedMemory {
   std::vector<MemoryItem> items;
 };
 
+/// Caches on disk.
+struct PlannedDisk {
+  double room_bytes = 0;
+  double planned_bytes = 0;
+  std::vector<MemoryItem> items;
+};
+
 struct OptimizeResult {
   ModelKind model = ModelKind::kDefault;
   PlanStatus status = PlanStatus::kNoChange;
@@ -141,6 +150,7 @@ struct OptimizeResult {
   Plan plan;
   std::vector<Rejected> rejected;
   PlannedMemory memory;
+  PlannedDisk disk;
   std::vector<std::string> warnings;
 };
 

@@ -7,7 +7,7 @@
 namespace plumber {
 namespace {
 
-constexpr std::array<std::pair<Permission, const char*>, 7> kWords = {{
+constexpr std::array<std::pair<Permission, const char*>, 8> kWords = {{
     {Permission::kFrozenOrder, "frozen-order"},
     {Permission::kPyfuncCache, "pyfunc-cache"},
     {Permission::kUnfreeze, "unfreeze"},
@@ -15,6 +15,7 @@ constexpr std::array<std::pair<Permission, const char*>, 7> kWords = {{
     {Permission::kStatefulParallel, "stateful-parallel"},
     {Permission::kNondeterministic, "nondeterministic"},
     {Permission::kIntraOp, "intra-op"},
+    {Permission::kReorderFiles, "reorder-files"},
 }};
 
 }  // namespace
@@ -44,7 +45,7 @@ std::vector<EditKind> optional_edits() {
   return {kSetParallelism, kConvert,           kSequential,  kInline,
           kParallelInline, kPassThroughFilter, kInsertCache, kInsertPartialCache,
           kInsertChunks,   kReorder,           kRemove,      kMoveIntoFunction,
-          kBalance};
+          kBalance,        kLengthenCycle};
 }
 
 }  // namespace plumber

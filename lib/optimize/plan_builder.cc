@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "ops/hand_off.h"
+#include "optimize/cache_choices.h"
 #include "optimize/choices.h"
 #include "optimize/ledger.h"
 #include "optimize/programme_input.h"
@@ -174,17 +175,31 @@ class Builder {
   void add_cache(NodeId id) {
     if (!setting(id).cached || problem_.stock[id].cached) return;
     const NodeAnalysis& node = problem_.analysis->nodes[id];
-    std::string reason = fmt::format("holds {}; all below it runs in the first epoch only",
-                                     format_bytes(node.materialized_bytes.value_or(0)));
+    const bool on_disk = setting(id).on_disk;
+    std::string reason = on_disk
+                             ? why_file(id)
+                             : fmt::format("holds {}; all below it runs in the first epoch only",
+                                           format_bytes(node.materialized_bytes.value_or(0)));
     if (node.cache.cache_class != CacheClass::kExact && !node.cache.reason.empty()) {
       reason += "; " + node.cache.reason;
     }
-    add(EditKind::kInsertCache, id, std::move(reason)).gain_per_s = gain_of_cache(id);
+    Edit& edit = add(EditKind::kInsertCache, id, std::move(reason));
+    edit.gain_per_s = gain_of_cache(id);
+    if (on_disk) edit.to = problem_.machine.disk_cache->folder;  // cache_files.h names the file
+  }
+
+  std::string why_file(NodeId id) const {
+    const DiskCache& disk = *problem_.machine.disk_cache;
+    return fmt::format(
+        "holds {} in a file; all below it runs in the first epoch only, which writes the file at "
+        "{} at most; later ones read {} a root element from it",
+        format_bytes(filed_bytes(problem_, id)), format_bytes_rate(disk.write_bytes_per_s),
+        format_bytes(problem_.cost(id).file_cache_bytes));
   }
 
   double gain_of_cache(NodeId id) const {
     Settled without = settled_;
-    without.setting[id].cached = false;
+    without.setting[id].cached = without.setting[id].on_disk = false;
     return lost_per_s(without);
   }
 
@@ -311,9 +326,13 @@ void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
 
 void number_edits(const Pipeline& pipeline, Plan& plan) {
   int number = 0;
+  Pipeline now = pipeline;  // later lines repeat what earlier ones have changed
   for (Edit& edit : plan.edits) {
     edit.id = fmt::format("E{}", ++number);
-    edit.python = python_line(pipeline, edit);
+    edit.python = python_line(now, edit);
+    const auto* cycle = std::get_if<std::int64_t>(&edit.value);
+    if (edit.kind == EditKind::kLengthenCycle && cycle != nullptr)
+      now[*find_node(now, edit.node)].cycle_length = *cycle;
   }
 }
 

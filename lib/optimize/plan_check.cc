@@ -103,6 +103,12 @@ Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
   return {objection.reason, objection.permission};
 }
 
+Fault fault_of_cycle(const Problem& problem, NodeId id) {
+  const std::string why = why_not_lengthened(*problem.pipeline, id);
+  if (!why.empty()) return {why, {}};
+  return {"other elements would follow each other", Permission::kReorderFiles};
+}
+
 Fault fault_of_options(const Edit& edit) {
   const bool* flag = std::get_if<bool>(&edit.value);
   if (edit.to != "deterministic" || flag == nullptr || *flag) return {};
@@ -145,6 +151,8 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       if (!files) return {};
       return {why_no_cut(*problem.pipeline, *problem.analysis, id, *files), {}};
     }
+    case EditKind::kLengthenCycle:
+      return fault_of_cycle(problem, id);
     case EditKind::kInsertChunks:
     case EditKind::kBalance:
       return {};

@@ -125,7 +125,7 @@ double tiny_work_s(const Problem& problem, const Costs& costs, const Settled& se
   const Node& node = problem.node(id);
   double elements = costs.nodes[id].elements;
   if (settled.setting[id].cached && node.kind != Kind::kCache)
-    return elements * costs.hand_off.cache_read;
+    return settled.setting[id].on_disk ? 0 : elements * costs.hand_off.cache_read;
   if (!node.inputs.empty())
     elements = std::max(elements, costs.nodes[node.inputs.front()].elements);
   const double work_s = costs.nodes[id].work_s;
@@ -144,6 +144,18 @@ bool hands_on_cached(const Problem& problem, const Settled& settled, const Evalu
   return tiny_s > kMuch * after.period_s;
 }
 
+/// Where caches lie on a disk of which nothing is known, and it is the limit.
+std::string assumed_disk(const Problem& problem, const Evaluation& after) {
+  const auto& disk = problem.machine.disk_cache;
+  const bool limits = !after.bounds.empty() && after.bounds.front().kind == BoundKind::kDisk &&
+                      std::ranges::any_of(after.bounds.front().nodes, [&](NodeId id) {
+                        return problem.cost(id).disk_bytes <= 0;
+                      });
+  if (!disk || !disk->assumed || !limits) return "";
+  return fmt::format("{} is assumed to read {}; --disk {}=RATE says better", disk->folder,
+                     format_bytes_rate(disk->read_bytes_per_s), disk->folder);
+}
+
 void set_range(const Problem& problem, const Settled& settled, const Evaluation& after,
                Predicted& predicted) {
   const double rate = predicted.after_per_s;
@@ -158,6 +170,11 @@ void set_range(const Problem& problem, const Settled& settled, const Evaluation&
     predicted.lower_bound = true;
     predicted.range_per_s = {rate * (1 - kWide), rate * kQuickerHandedOn};
     predicted.why = "elements out of a cache are handed on in less time than new ones were";
+    return;
+  }
+  if (const std::string assumed = assumed_disk(problem, after); !assumed.empty()) {
+    predicted.range_per_s = {rate * (1 - kWide), rate * (1 + kWide)};
+    predicted.why = assumed;
     return;
   }
   const bool traced_hand_off = problem.costs.hand_off_known;

@@ -7,7 +7,7 @@
 
 namespace plumber {
 
-Machine machine_of(const Limits& limits) { return {limits.cores, limits.disks}; }
+Machine machine_of(const Limits& limits) { return {limits.cores, limits.disks, limits.disk_cache}; }
 
 PerNode<std::vector<NodeId>> consumers_of(const Pipeline& pipeline) {
   PerNode<std::vector<NodeId>> consumers(pipeline.size());
@@ -33,6 +33,19 @@ std::vector<NodeId> all_below(const Pipeline& pipeline, std::vector<NodeId> from
   return below;
 }
 
+namespace {
+
+void set_file_bytes(const Pipeline& pipeline, const Analysis& analysis, Costs& costs) {
+  for (std::size_t i = 0; i < pipeline.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    NodeCost& cost = costs.nodes[id];
+    cost.file_cache_bytes = file_cache_bytes({cost.elements, pipeline[id].components},
+                                             analysis.nodes[id].bytes_per_element);
+  }
+}
+
+}  // namespace
+
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine) {
   Problem problem{&pipeline,
@@ -40,11 +53,14 @@ Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                   &options,
                   machine,
                   {},
-                  without_bookkeeping(analysis.costs),
+                  {},
                   stock_setting(pipeline, machine),
                   consumers_of(pipeline),
                   {}};
-  problem.costs = pipeline.options.autotune ? analysis.costs : problem.untuned;
+  Costs costs = analysis.costs;
+  set_file_bytes(pipeline, analysis, costs);
+  problem.untuned = without_bookkeeping(costs);
+  problem.costs = pipeline.options.autotune ? std::move(costs) : problem.untuned;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     problem.by_name.emplace(pipeline[id].name, id);

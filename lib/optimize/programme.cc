@@ -26,6 +26,7 @@ Preference preference_of(const ProgrammeInput& input) {
     }
     threads += most_threads + 1;
     bytes += most_bytes + node.prefetch_bytes + node.cache_bytes.value_or(0);
+    threads += node.disk_cache_bytes ? 1 : 0;
   }
   return {0.5 / threads, 0.25 / threads / bytes};
 }
@@ -42,6 +43,8 @@ void set_preference(LinearProgram& program, const NodeColumns& columns, const No
     cost_of(*columns.prefetch) = 1 + weight.thread + node.prefetch_bytes * weight.byte;
   }
   if (columns.cache) cost_of(*columns.cache) = 1 + *node.cache_bytes * weight.byte;
+  // Memory first, where both fit: a file weighs as much as a thread more.
+  if (columns.disk_cache) cost_of(*columns.disk_cache) = 1 + weight.thread;
 }
 
 bool is_chosen(const Solution& solution, const std::optional<ColumnId>& column) {
@@ -76,7 +79,8 @@ Decisions decisions_of(const Programme& programme, const Solution& solution) {
       if (is_chosen(solution, columns.modes[m])) decisions[id].mode = static_cast<int>(m);
     }
     decisions[id].prefetch = is_chosen(solution, columns.prefetch);
-    decisions[id].cache = is_chosen(solution, columns.cache);
+    decisions[id].on_disk = is_chosen(solution, columns.disk_cache);
+    decisions[id].cache = decisions[id].on_disk || is_chosen(solution, columns.cache);
   }
   return decisions;
 }

@@ -50,8 +50,12 @@ struct NodeOptions {
   bool prefetch_by_default = false;  // TensorFlow puts one there unless the node is a boundary
   double prefetch_above_s = 0, prefetch_below_s = 0;  // handing over, on either side
   double prefetch_bytes = 0;
-  std::optional<double> cache_bytes;  // a cache may be put above it
-  bool served = false;                // a filled cache stands there in the program
+  std::optional<double> cache_bytes;       // a cache may be put above it
+  std::optional<double> disk_cache_bytes;  // one may be put there as a file
+  double file_read_s = 0;                  // CPU of reading that, and the disk's time
+  double file_disk_s = 0;
+  double file_write_s = 0;  // one is being written there, whichever mode
+  bool served = false;      // a filled cache stands there in the program
   double cache_read_s = 0;
   std::vector<double> disk_s;  // reading, by disk, whichever mode
   double python_s = 0;         // holding the Python lock
@@ -63,13 +67,16 @@ struct ProgrammeInput {
   double think_s = 0;
   double usable_cores = 1;  // cores times the share of them that can be busy
   std::size_t disks = 0;
+  std::size_t cache_disk = 0;       // the one that caches are read from
   double memory_bytes = kInfinity;  // for what the program decides on
+  double room_bytes = kInfinity;    // for caches on disk
 };
 
 struct NodeColumns {
   std::vector<ColumnId> modes;  // as many as options; empty if there is one option only
   std::optional<ColumnId> prefetch;
   std::optional<ColumnId> cache;
+  std::optional<ColumnId> disk_cache;
 };
 
 struct Programme {
@@ -84,6 +91,7 @@ struct NodeDecision {
   int mode = 0;
   bool prefetch = false;
   bool cache = false;
+  bool on_disk = false;  // the cache
   bool operator==(const NodeDecision&) const = default;
 };
 using Decisions = PerNode<NodeDecision>;

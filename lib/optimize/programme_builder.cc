@@ -57,6 +57,8 @@ Programme ProgrammeBuilder::build() {
   if (!python_.empty()) at_most_column("python_lock", python_, result_.period);
   memory_.upper += input_.memory_bytes / kMiB;
   if (memory_.upper < kInfinity) add_row(program(), std::move(memory_));
+  room_.upper = input_.room_bytes / kMiB;
+  if (!room_.terms.empty() && room_.upper < kInfinity) add_row(program(), std::move(room_));
   add_largest_rows();
   return std::move(result_);
 }
@@ -73,16 +75,9 @@ void ProgrammeBuilder::add_choices(NodeId id) {
 
 void ProgrammeBuilder::place_below(NodeId id) {
   below_[id] = options(id).served ? kNever : place_[id];
-  if (below_[id] != kNever && options(id).cache_bytes) {
-    const ColumnId cache = add_binary(program(), "cache:" + name(id));
-    result_.columns[id].cache = cache;
-    memory_.terms.push_back({cache, *options(id).cache_bytes / kMiB});
+  if (below_[id] != kNever && (options(id).cache_bytes || options(id).disk_cache_bytes)) {
     std::vector<ColumnId> caches = places_[static_cast<std::size_t>(place_[id])];
-    // At most one cache on a path: the caches above and this one.
-    Row one{"one_cache:" + name(id), {{cache, 1}}, -kInfinity, 1};
-    for (const ColumnId other : caches) one.terms.push_back({other, 1});
-    if (!caches.empty()) add_row(program(), std::move(one));
-    caches.push_back(cache);
+    add_cache_choice(id, caches);
     places_.push_back(std::move(caches));
     below_[id] = static_cast<int>(places_.size()) - 1;
   }
@@ -99,6 +94,25 @@ void ProgrammeBuilder::place_below(NodeId id) {
     place_[inner] = below_[id];
     share_[inner] = inner_share > 0 ? inner_share : share_[id];
   }
+}
+
+void ProgrammeBuilder::add_cache_choice(NodeId id, std::vector<ColumnId>& caches) {
+  NodeColumns& columns = result_.columns[id];
+  if (const auto bytes = options(id).cache_bytes) {
+    columns.cache = add_binary(program(), "cache:" + name(id));
+    memory_.terms.push_back({*columns.cache, *bytes / kMiB});
+    caches.push_back(*columns.cache);
+  }
+  if (const auto bytes = options(id).disk_cache_bytes) {
+    columns.disk_cache = add_binary(program(), "disk_cache:" + name(id));
+    room_.terms.push_back({*columns.disk_cache, *bytes / kMiB});
+    caches.push_back(*columns.disk_cache);
+  }
+  // At most one cache on a path: the caches above and this one.
+  Row one{"one_cache:" + name(id), {}, -kInfinity, 1};
+  for (auto cache = caches.rbegin(); cache != caches.rend(); ++cache)
+    one.terms.push_back({*cache, 1});
+  if (caches.size() > 1) add_row(program(), std::move(one));
 }
 
 void ProgrammeBuilder::add_modes(NodeId id) {
@@ -197,7 +211,8 @@ void ProgrammeBuilder::add_boundary_rows(ColumnId beside) {
 double ProgrammeBuilder::most_cpu(NodeId id) const {
   double most_s = 0;
   for (const ModeOption& mode : options(id).modes) most_s = std::max(most_s, mode.cpu_s);
-  return scaled(most_s + options(id).cache_read_s + options(id).prefetch_above_s +
+  return scaled(most_s + options(id).cache_read_s + options(id).file_read_s +
+                options(id).file_write_s + options(id).prefetch_above_s +
                 options(id).prefetch_below_s);
 }
 

@@ -52,6 +52,7 @@ class ProgrammeBuilder {
   Load either(NodeId id, const Load& thread, const Load& through);
   Load split(NodeId id, const Load& load);
   void forbid_double_boundary(NodeId id, ColumnId prefetch);
+  void add_cache_choice(NodeId id, std::vector<ColumnId>& caches);
   void add_cache_read(NodeId id, Load& load);
 
   void at_most_column(const std::string& row_name, const Load& load, ColumnId column);
@@ -88,6 +89,7 @@ class ProgrammeBuilder {
   std::vector<Load> disks_;
   // What is held more than by the first mode of each node.
   Row memory_{"memory", {}, -kInfinity, 0};
+  Row room_{"disk_cache", {}, -kInfinity, 0};
 };
 
 }  // namespace plumber

@@ -37,8 +37,7 @@ class InputOf {
     for (const DiskSource& source :
          disk_sources(*problem.pipeline, problem.costs, problem.machine.disks))
       sources_[chooser_of(source.node)].push_back(source);
-    disks_ = disk_loads(*problem.pipeline, problem.costs,
-                        {setting, now_.segment, problem.machine.disks});
+    disks_ = disk_loads(*problem.pipeline, problem.costs, {setting, now_.segment, problem.machine});
   }
 
   ProgrammeInput run() {
@@ -51,7 +50,11 @@ class InputOf {
     }
     input.think_s = problem_.costs.think_time_s;
     input.usable_cores = usable_cores();
-    input.disks = problem_.machine.disks.size();
+    input.disks = disk_count(problem_.machine);
+    if (const auto& disk_cache = problem_.machine.disk_cache) {
+      input.cache_disk = cache_disk(problem_.machine);
+      input.room_bytes = disk_cache->room_bytes;
+    }
     return input;
   }
 
@@ -97,7 +100,7 @@ class InputOf {
     if (found == sources_.end()) return {};
     Setting with = setting_;
     with[id] = node;
-    std::vector<double> seconds(problem_.machine.disks.size(), 0);
+    std::vector<double> seconds(disk_count(problem_.machine), 0);
     for (const DiskSource& source : found->second) {
       const double now = active_[source.node] ? readers_now(source.node) : 0;
       const double others = std::max(0.0, disks_[source.disk].readers - now);
@@ -154,8 +157,32 @@ class InputOf {
     const bool is_cache = problem_.node(id).kind == Kind::kCache;
     options.cache_read_s = is_cache ? cost.work_s : hand_off_.cache_read * cost.elements;
     if (problem_.node(id).inner.empty()) options.disk_s = reading_s(id, setting_[id]);
+    add_files(id, options);
     options.python_s = cost.python ? std::min(cost.work_s, cost.cpu_s) : 0;
     return options;
+  }
+
+  /// A cache on disk that may stand above the node, or is being written there.
+  void add_files(NodeId id, NodeOptions& options) const {
+    const auto& disk = problem_.machine.disk_cache;
+    const NodeCost& cost = problem_.cost(id);
+    const FileElements elements{cost.elements, problem_.node(id).components};
+    const bool written = setting_[id].on_disk && !setting_[id].cached;
+    options.disk_cache_bytes = choices_.nodes[id].disk_cache_bytes;
+    if (!disk || !(written || options.disk_cache_bytes)) return;
+    options.file_read_s = file_cache_read_s(elements, cost.file_cache_bytes);
+    options.file_disk_s = cost.file_cache_bytes / cache_read_bytes_per_s();
+    if (!written) return;
+    options.file_write_s = file_cache_write_s(elements, cost.file_cache_bytes);
+    options.disk_s.resize(disk_count(problem_.machine), 0);
+    options.disk_s[cache_disk(problem_.machine)] += cost.file_cache_bytes / disk->write_bytes_per_s;
+  }
+
+  double cache_read_bytes_per_s() const {
+    const Machine& machine = problem_.machine;
+    const std::size_t disk = cache_disk(machine);
+    if (disk == machine.disks.size()) return machine.disk_cache->read_bytes_per_s;
+    return disk_rate(machine.disks[disk].curve, std::max(1.0, disks_[disk].readers));
   }
 
   ModeOption mode_of(NodeId id, const ModeChoice& choice) {

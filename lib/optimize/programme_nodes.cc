@@ -13,7 +13,12 @@ void ProgrammeBuilder::add_node(NodeId id) {
   for (const NodeId root : pipeline_[id].inner) inner.take(loads_[root]);
   add_shared(id);
   Load load = run(id, std::move(inputs), std::move(inner));
-  if (options(id).served || result_.columns[id].cache) add_cache_read(id, load);
+  const double written = scaled(options(id).file_write_s);
+  charge(load, id, std::nullopt, written);
+  charge(cpu_, id, std::nullopt, written);
+  load.most += written;
+  const NodeColumns& columns = result_.columns[id];
+  if (options(id).served || columns.cache || columns.disk_cache) add_cache_read(id, load);
   loads_[id] = result_.columns[id].prefetch ? split(id, load) : std::move(load);
 }
 
@@ -141,11 +146,15 @@ void ProgrammeBuilder::forbid_double_boundary(NodeId id, ColumnId prefetch) {
 
 void ProgrammeBuilder::add_cache_read(NodeId id, Load& load) {
   const double read = scaled(options(id).cache_read_s);
-  load.most += read;
+  const double file_read = scaled(options(id).file_read_s);
+  const auto on_disk = result_.columns[id].disk_cache;
+  load.most += on_disk ? std::max(read, file_read) : read;
+  if (on_disk) disks_[input_.cache_disk].columns[*on_disk] += scaled(options(id).file_disk_s);
   for (Load* sum : {&load, &cpu_}) {
+    if (on_disk) sum->columns[*on_disk] += file_read;
     if (const auto cache = result_.columns[id].cache) {
       sum->columns[*cache] += read;
-    } else if (place_[id] >= 0) {
+    } else if (options(id).served && place_[id] >= 0) {
       sum->places[place_[id]] += read;
     }
   }

@@ -104,6 +104,17 @@ std::string first_argument(const Node& node) {
   }
 }
 
+std::string call_of(const Node& node, const std::string& argument) {
+  std::vector<std::string> arguments;
+  const std::string first = first_argument(node);
+  if (!first.empty()) arguments.push_back(first);
+  if (node.kind == Kind::kInterleave) {
+    for (std::string& more : interleave_arguments(node)) arguments.push_back(std::move(more));
+  }
+  if (!argument.empty()) arguments.push_back(argument);
+  return fmt::format("{}({})", method_of(node), fmt::join(arguments, ", "));
+}
+
 std::string position(const Pipeline& pipeline, const std::string& name) {
   const auto id = find_node(pipeline, name);
   if (!id) return "";
@@ -150,6 +161,11 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
       const std::string file = edit.to.empty() ? "" : "\"" + edit.to + "\"";
       return ".cache(" + file + ")" + position(pipeline, edit.node);
     }
+    case EditKind::kLengthenCycle: {
+      Node longer = pipeline[*id];
+      if (const auto* cycle = std::get_if<std::int64_t>(&edit.value)) longer.cycle_length = *cycle;
+      return call_of(longer, "");
+    }
     case EditKind::kReorder: {
       const auto map = find_node(pipeline, edit.to);
       const std::string before = map ? "  # before " + python_call(pipeline, *map) : "";
@@ -169,15 +185,7 @@ std::string python_call(const Pipeline& pipeline, NodeId id) {
 }
 
 std::string python_call(const Pipeline& pipeline, NodeId id, const std::string& argument) {
-  const Node& node = pipeline[id];
-  std::vector<std::string> arguments;
-  const std::string first = first_argument(node);
-  if (!first.empty()) arguments.push_back(first);
-  if (node.kind == Kind::kInterleave) {
-    for (std::string& more : interleave_arguments(node)) arguments.push_back(std::move(more));
-  }
-  if (!argument.empty()) arguments.push_back(argument);
-  return fmt::format("{}({})", method_of(node), fmt::join(arguments, ", "));
+  return call_of(pipeline[id], argument);
 }
 
 std::string python_line(const Pipeline& pipeline, const Edit& edit) {

@@ -5,33 +5,56 @@
 
 #include "base/number_format.h"
 #include "ops/disk_load.h"
+#include "optimize/cache_choices.h"
 
 namespace plumber {
 namespace {
 
+/// Where a cache might stand.
+struct Place {
+  NodeId node{};
+  bool on_disk = false;
+};
+
 /// What the plan's rate would be with a cache above this node instead of those on its path.
-double rate_with_cache(const Problem& problem, Settled settled, NodeId id) {
+double rate_with_cache(const Problem& problem, Settled settled, const Place& place) {
   Setting& setting = settled.setting;
+  const NodeId id = place.node;
   setting[id].cached = true;
+  setting[id].on_disk = place.on_disk;
   for (NodeId above = id; !problem.consumers[above].empty();) {
     above = problem.consumers[above].front();
-    if (!problem.stock[above].cached) setting[above].cached = false;
+    if (problem.stock[above].cached) continue;
+    setting[above].cached = setting[above].on_disk = false;
   }
   const double period_s = evaluate(problem, settled).period_s;
   return period_s > 0 ? 1 / period_s : 0;
 }
 
-std::string why_no_cache(const Problem& problem, const BestPlan& plan, NodeId id, double period_s) {
+/// What a file is read for, beside what it would save reading.
+std::string file_against_sources(const Problem& problem, NodeId id) {
+  double source_bytes = 0;
+  for (const NodeId below : all_below(*problem.pipeline, {id}))
+    source_bytes += problem.cost(below).disk_bytes;
+  const double bytes = problem.cost(id).file_cache_bytes;
+  if (!(source_bytes > 0) || bytes <= source_bytes) return "";
+  return fmt::format("; it reads {} a root element, the sources {}", format_bytes(bytes),
+                     format_bytes(source_bytes));
+}
+
+std::string why_no_cache(const Problem& problem, const BestPlan& plan, const Place& place,
+                         double period_s) {
   const double rate = 1 / period_s;
-  const double with = rate_with_cache(problem, plan.settled, id);
+  const double with = rate_with_cache(problem, plan.settled, place);
   if (with > rate * (1 + kTolerance)) {
     const auto& epochs = problem.options->epochs;
     if (epochs) return "it does not pay back within " + counted(*epochs, "epoch");
     return fmt::format("{} with it, {} as planned: too little for an order that varies less",
                        format_rate(with), format_rate(rate));
   }
-  return fmt::format("{} with it, {} as planned: it brings nothing", format_rate(with),
-                     format_rate(rate));
+  return fmt::format("{} with it, {} as planned: it brings nothing{}", format_rate(with),
+                     format_rate(rate),
+                     place.on_disk ? file_against_sources(problem, place.node) : "");
 }
 
 std::string why_not_parallel(const Problem& problem, NodeId id, double period_s) {
@@ -68,7 +91,8 @@ void reject_longer_cycles(const Problem& problem, const BestPlan& plan,
     rejected.push_back(
         {edit_word(EditKind::kSetParallelism), problem.node(*outer).name,
          fmt::format("it has cycle_length={}, and a longer one changes the order of the elements; "
-                     "if that may be, cycle_length={} gets {}/s from the disk instead of {}/s",
+                     "if that may be (--allow reorder-files), cycle_length={} gets {}/s from the "
+                     "disk instead of {}/s",
                      cycle, wanted, format_bytes(disk_rate(curve, wanted)), format_bytes(now))});
   }
 }
@@ -86,7 +110,11 @@ std::vector<Rejected> rejected_edits(const Problem& problem, const BestPlan& pla
     const bool served = plan.settled.setting[id].cached;
     if (plan.choices.nodes[id].cache_bytes && !served) {
       rejected.push_back({edit_word(EditKind::kInsertCache), problem.node(id).name,
-                          why_no_cache(problem, plan, id, period_s)});
+                          why_no_cache(problem, plan, {id, false}, period_s)});
+    }
+    if (plan.choices.nodes[id].disk_cache_bytes && !served) {
+      rejected.push_back({edit_word(EditKind::kInsertCache), problem.node(id).name,
+                          kOnDisk + why_no_cache(problem, plan, {id, true}, period_s)});
     }
     const ModeChange* change = unused_change(problem, plan, id);
     if (change != nullptr && active[id] && !served) {

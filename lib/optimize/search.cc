@@ -143,7 +143,8 @@ class Search {
 
   void consider(const Decisions& decisions) {
     Candidate candidate = candidate_of(problem_, choices_, decisions);
-    if (candidate.memory_bytes <= options_.memory_bytes) found_.push_back(std::move(candidate));
+    if (is_within(problem_, candidate, options_.memory_bytes))
+      found_.push_back(std::move(candidate));
   }
 
   double shortest_s() const {
@@ -204,7 +205,9 @@ Setting setting_of(const Problem& problem, const Choices& choices, const Decisio
   Setting setting = problem.stock;
   for (std::size_t i = 0; i < setting.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (decisions[id].cache) setting[id].cached = true;
+    if (!decisions[id].cache) continue;
+    setting[id].cached = true;
+    setting[id].on_disk = decisions[id].on_disk;
   }
   const PerNode<bool> active = active_nodes(*problem.pipeline, setting);
   for (std::size_t i = 0; i < setting.size(); ++i) {
@@ -237,7 +240,12 @@ Candidate candidate_of(const Problem& problem, const Choices& choices, const Dec
     if (decisions[id].mode != 0 && active[id] && !decisions[id].cache) ++candidate.edits;
     if (added) ++candidate.edits;
     if (decisions[id].cache) ++candidate.edits;
-    if (decisions[id].cache) candidate.memory_bytes += node.cache_bytes.value_or(0);
+    if (decisions[id].cache && decisions[id].on_disk) {
+      ++candidate.disk_caches;
+      candidate.disk_bytes += node.disk_cache_bytes.value_or(0);
+    } else if (decisions[id].cache) {
+      candidate.memory_bytes += node.cache_bytes.value_or(0);
+    }
     if (setting.prefetch_above) {
       candidate.threads += 1;
       candidate.memory_bytes += bytes * prefetch_size(problem, id, candidate.period_s);
@@ -247,6 +255,12 @@ Candidate candidate_of(const Problem& problem, const Choices& choices, const Dec
     if (node.modes.size() > 1 && parallel && active[id]) candidate.threads += setting.parallelism;
   }
   return candidate;
+}
+
+bool is_within(const Problem& problem, const Candidate& candidate, double memory_bytes) {
+  const auto& disk = problem.machine.disk_cache;
+  return candidate.memory_bytes <= memory_bytes &&
+         candidate.disk_bytes <= (disk ? disk->room_bytes : 0);
 }
 
 SearchResult search(const Problem& problem, const Choices& choices, const SearchOptions& options) {

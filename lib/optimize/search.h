@@ -30,6 +30,8 @@ struct Candidate {
   int edits = 0;
   double threads = 0;
   double memory_bytes = 0;
+  int disk_caches = 0;
+  double disk_bytes = 0;  // of these
 };
 
 struct SearchResult {
@@ -47,6 +49,9 @@ SearchResult search(const Problem& problem, const Choices& choices, const Search
 
 /// The setting that decisions make.
 Setting setting_of(const Problem& problem, const Choices& choices, const Decisions& decisions);
+
+/// True if a candidate keeps within so much memory and within the room for caches on disk.
+bool is_within(const Problem& problem, const Candidate& candidate, double memory_bytes);
 
 /// Judges decisions.
 Candidate candidate_of(const Problem& problem, const Choices& choices, const Decisions& decisions);

@@ -56,6 +56,7 @@ Choices choices_below_caches(const Problem& problem, const Choices& choices, con
     const bool is_cache = problem.node(id).kind == Kind::kCache;
     const bool served = !active[id] || (settled.setting[id].cached && !is_cache);
     node.cache_bytes.reset();
+    node.disk_cache_bytes.reset();
     node.prefetch = false;
     node.modes.front().setting = first[id];
     if (!served) node.modes.resize(1);

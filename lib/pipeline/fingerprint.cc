@@ -2,12 +2,15 @@
 #include "pipeline/fingerprint.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/fnv_hash.h"
 #include "pipeline/graph_scope.h"
 
 namespace plumber {
@@ -17,20 +20,6 @@ using tensorflow::FunctionDef;
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
-class Hash {
- public:
-  // Every text ends in a byte that no text has, so that "ab","c" differs from "a","bc".
-  void add(std::string_view text) {
-    for (const char c : text) add_byte(static_cast<unsigned char>(c));
-    add_byte(0xff);
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3U; }
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
-
 template <class T, class Name>
 std::vector<const T*> by_name(const google::protobuf::RepeatedPtrField<T>& items, Name name) {
   std::vector<const T*> sorted;
@@ -39,7 +28,7 @@ std::vector<const T*> by_name(const google::protobuf::RepeatedPtrField<T>& items
   return sorted;
 }
 
-void add_functions(const NodeDef& node, Hash& hash) {
+void add_functions(const NodeDef& node, FnvHash& hash) {
   std::vector<std::string> names;
   for (const auto& [name, value] : node.attr()) {
     if (value.has_func()) names.push_back(name + "=" + value.func().name());
@@ -50,7 +39,7 @@ void add_functions(const NodeDef& node, Hash& hash) {
 }
 
 // A constant counts where it is read, whatever its node is called.
-void add_node(const GraphScope& scope, const NodeDef& node, Hash& hash) {
+void add_node(const GraphScope& scope, const NodeDef& node, FnvHash& hash) {
   hash.add(node.name());
   hash.add(node.op());
   for (int i = 0; i < node.input_size(); ++i) {
@@ -64,7 +53,7 @@ void add_node(const GraphScope& scope, const NodeDef& node, Hash& hash) {
 }  // namespace
 
 std::string graph_fingerprint(const GraphDef& graph) {
-  Hash hash;
+  FnvHash hash;
   const GraphScope scope("", graph.node());
   for (const NodeDef* node : by_name(graph.node(), [](const NodeDef& n) { return n.name(); }))
     add_node(scope, *node, hash);
@@ -75,6 +64,19 @@ std::string graph_fingerprint(const GraphDef& graph) {
          by_name(function->node_def(), [](const NodeDef& n) { return n.name(); }))
       hash.add(node->op());
   }
+  return fmt::format("{:016x}", hash.value());
+}
+
+std::string program_hash(const GraphDef& graph) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream output(&stream);
+    output.SetSerializationDeterministic(true);
+    graph.SerializeToCodedStream(&output);
+  }
+  FnvHash hash;
+  hash.add(bytes);
   return fmt::format("{:016x}", hash.value());
 }
 

@@ -16,4 +16,8 @@ namespace plumber {
 
 std::string graph_fingerprint(const tensorflow::GraphDef& graph);
 
+/// The same over all bytes of the program: names of files, constants, what functions compute. What
+/// is kept on disk for a program is kept under this.
+std::string program_hash(const tensorflow::GraphDef& graph);
+
 }  // namespace plumber

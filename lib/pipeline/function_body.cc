@@ -71,20 +71,39 @@ bool has_argument(const FunctionDef& function, std::string_view name) {
                              [name](const auto& argument) { return argument.name() == name; });
 }
 
-// Only its own inputs come out, if need be through Identity: TensorFlow does not call the function.
+// The argument that comes out as this result, if need be through Identity; empty: none does.
+std::string_view argument_behind(const FunctionDef& function, const NodesByName& nodes,
+                                 std::string_view value) {
+  std::string_view name = producer_of(value);
+  auto node = nodes.find(name);
+  for (int steps = function.node_def_size(); node != nodes.end() && steps > 0; --steps) {
+    if (node->second->op() != "Identity" || node->second->input_size() == 0) return {};
+    name = producer_of(node->second->input(0));
+    node = nodes.find(name);
+  }
+  return node == nodes.end() && has_argument(function, name) ? name : std::string_view();
+}
+
+// Only its own inputs come out: TensorFlow does not call the function.
 bool passes_inputs_on(const FunctionDef& function, const NodesByName& nodes) {
   if (function.signature().is_stateful() || function.ret().empty()) return false;
-  for (const auto& [result, value] : function.ret()) {
-    std::string_view name = producer_of(value);
-    auto node = nodes.find(name);
-    for (int steps = function.node_def_size(); node != nodes.end() && steps > 0; --steps) {
-      if (node->second->op() != "Identity" || node->second->input_size() == 0) return false;
-      name = producer_of(node->second->input(0));
-      node = nodes.find(name);
-    }
-    if (node != nodes.end() || !has_argument(function, name)) return false;
+  return std::ranges::all_of(function.ret(), [&](const auto& result) {
+    return !argument_behind(function, nodes, result.second).empty();
+  });
+}
+
+// Each of its arguments comes out in its place: what .unbatch() puts below its op.
+bool is_identity(const FunctionDef& function, const NodesByName& nodes) {
+  const auto& arguments = function.signature().input_arg();
+  const auto& results = function.signature().output_arg();
+  if (!passes_inputs_on(function, nodes) || arguments.size() != results.size()) return false;
+  for (int i = 0; i < arguments.size(); ++i) {
+    const auto result = function.ret().find(results[i].name());
+    if (result == function.ret().end() ||
+        argument_behind(function, nodes, result->second) != arguments[i].name())
+      return false;
   }
-  return true;
+  return function.control_ret().empty();
 }
 
 // Rank of a Transpose, by the length of its permutation; 0 if that is no constant.
@@ -163,6 +182,7 @@ FunctionBody read_function_body(const FunctionDef& function) {
   FunctionBody body;
   body.facts.ops = function.node_def_size();
   body.facts.short_circuit = passes_inputs_on(function, nodes);
+  body.facts.identity = is_identity(function, nodes);
   for (const NodeDef& node : function.node_def()) {
     const bool reaches = reached.contains(&node);
     const bool dataset_op = !op_traits(node.op()).op.empty() || is_dataset_op(node.op());

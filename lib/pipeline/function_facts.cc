@@ -164,7 +164,7 @@ Reach group_reach(const std::vector<int>& group, const std::unordered_map<std::s
     const Reach own = own_reach(bodies[static_cast<std::size_t>(group[k])]);
     spread(own, {"", false, false, true}, sum);
   }
-  if (group.size() > 1) sum.facts.short_circuit = false;
+  if (group.size() > 1) sum.facts.short_circuit = sum.facts.identity = false;
   for (const int member : group) {
     for (const FunctionCall& call : bodies[static_cast<std::size_t>(member)].calls) {
       const auto found = place.find(call.callee);

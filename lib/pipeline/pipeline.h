@@ -50,6 +50,7 @@ struct FunctionFacts {
   std::vector<std::string> missing;   // called functions that the library lacks
   bool recursive = false;
   bool short_circuit = false;               // only passes inputs on: TensorFlow makes no call
+  bool identity = false;                    // all of them, in their order, and nothing else
   std::vector<std::string> state_reads;     // reads of variables and tables: op_effects.h
   std::vector<std::string> sharding_large;  // kernels that shard from ~100,000 elements on
   std::vector<std::string> locking;         // kernels whose parallel calls share one lock (regex)
@@ -183,6 +184,7 @@ struct Pipeline {
   std::vector<std::string> recorder_options;  // Options fields that the tracer set, to be dropped
   ProgramOptions options;
   std::string graph_fingerprint;
+  std::string program_hash;  // of all its bytes: tells apart what the fingerprint does not
   Unaligned unaligned;
   std::vector<std::string> warnings;
 

@@ -32,6 +32,7 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kBalance, "balance"},
     {EditKind::kInsertPartialCache, "insert_partial_cache"},
     {EditKind::kInsertChunks, "insert_chunks"},
+    {EditKind::kLengthenCycle, "lengthen_cycle"},
 });
 
 }  // namespace

@@ -23,7 +23,8 @@ enum class EditKind {
   kUnfuse,              // node: MapAndBatch back into map and batch
   kInsertPrefetch,      // node: the one below, value: buffer size
   kSetBuffer,           // node, value: buffer size
-  kInsertCache,         // node: the one below, to: file name, "" in memory
+  kInsertCache,         // node: the one below, to: file name, "" in memory; value: program_hash
+                        // of the only program that may use the file
   kRehomeCache,         // node: an existing memory cache gets a DummyMemoryCache of its own
   kReorder,             // node goes below to: right above a 1:1 map
   kRemove,              // node; an unbatch goes with the batch right below it
@@ -31,6 +32,7 @@ enum class EditKind {
   kBalance,             // node: the topmost of nested concatenations
   kInsertPartialCache,  // node: the one below, to: the list of files, value: files cached
   kInsertChunks,        // node: the one below, value: elements of a chunk, to: chunks at once
+  kLengthenCycle,       // node: an interleave, value: data sets that it reads in turn
 };
 
 using EditValue = std::variant<std::monostate, bool, std::int64_t, std::string>;

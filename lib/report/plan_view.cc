@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "report/disk_sections.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -16,27 +17,6 @@ void add_limits(Sentence& sentence, const Limits& limits) {
   sentence.pattern += limits.cores == 1 ? "{} core and {}" : "{} cores and {}";
   sentence.values.push_back({Unit::kCount, limits.cores});
   sentence.values.push_back({Unit::kBytes, limits.memory_bytes});
-}
-
-// One rate only where there is one disk.
-Value disk_rate_of(const std::vector<Disk>& disks) {
-  return disks.size() == 1 ? Value(full_disk_rate(disks.front().curve)) : Value();
-}
-
-Section disks_section(const std::vector<Disk>& disks) {
-  Table table;
-  table.columns = {{"prefix", "files", Unit::kNone},
-                   {"bytes_per_s", "at most", Unit::kBytesPerSecond},
-                   {"one_reader_bytes_per_s", "one reader", Unit::kBytesPerSecond},
-                   {"full_rate_readers", "readers for all of it", Unit::kCount}};
-  bool any_curve = false;
-  for (const Disk& disk : disks) {
-    any_curve = any_curve || disk.curve.vertices.size() > 1;
-    table.rows.push_back({{disk.prefix, full_disk_rate(disk.curve), disk_rate(disk.curve, 1),
-                           static_cast<double>(full_rate_readers(disk.curve))},
-                          false});
-  }
-  return {"limits.disks", any_curve || disks.size() > 1 ? "Disks" : "", table};
 }
 
 // An option that the recorder had set is taken out again: no change that a person makes.
@@ -233,6 +213,8 @@ void add_overview(Report& report, const OptimizeResult& result) {
                                      {"disk_bytes_per_s", "", Unit::kBytesPerSecond,
                                       disk_rate_of(result.limits.disks)}}}});
   report.sections.push_back(disks_section(result.limits.disks));
+  if (result.limits.disk_cache)
+    report.sections.push_back(disk_cache_limits(*result.limits.disk_cache));
   report.sections.push_back(json_field("permissions", result.permissions));
 }
 
@@ -388,6 +370,13 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
       result.memory.items, "Memory",
       {fits ? "{} planned of {}" : "{} at least, of {}",
        {{Unit::kBytes, result.memory.planned_bytes}, {Unit::kBytes, result.memory.budget_bytes}}}));
+  if (const auto& cache = result.limits.disk_cache) {
+    report.sections.push_back(
+        {"disk_cache", "",
+         Fields{{{"budget_bytes", "", Unit::kBytes, result.disk.room_bytes},
+                 {"planned_bytes", "", Unit::kBytes, result.disk.planned_bytes}}}});
+    report.sections.push_back(disk_cache_items(*cache, result.disk));
+  }
   report.sections.push_back(
       {"lp", "", Fields{{{"objective_per_s", "", Unit::kPerSecond, result.lp.objective_per_s}}}});
   report.sections.push_back(theta_section(pipeline, result.lp));

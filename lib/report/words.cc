@@ -247,6 +247,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kInsertChunks:
       return fmt::format("Hand on the elements of {} in chunks of {}, {} at once", label, value,
                          edit.to);
+    case EditKind::kLengthenCycle:
+      return fmt::format("Let {} read {} data sets in turn", label, value);
     case EditKind::kBalance:
       return fmt::format("Balance the concatenations below {}", label);
     case EditKind::kRemove:
@@ -271,6 +273,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
   if (kind == EditKind::kInsertChunks) return "chunks of the elements of " + label;
   if (kind == EditKind::kRemove) return "removing " + label;
+  if (kind == EditKind::kLengthenCycle) return "a longer cycle of " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;
   if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;
   return fmt::format("{} at {}", rejected.edit, label);

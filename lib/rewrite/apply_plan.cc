@@ -30,6 +30,18 @@ void check_fingerprint(const GraphDef& graph, const Plan& plan, const RewriteNam
               "run 'plumber optimize' on the trace that is to be rewritten");
 }
 
+// A file's elements are those of one program, down to its last constant.
+void check_cache_files(const GraphDef& graph, const Plan& plan, const RewriteNames& names) {
+  for (const Edit& edit : plan.edits) {
+    const std::string* hash = std::get_if<std::string>(&edit.value);
+    if (edit.kind != EditKind::kInsertCache || hash == nullptr || *hash == program_hash(graph))
+      continue;
+    throw Error(ErrorKind::kInput, names.plan,
+                fmt::format("{} is the file of another program or other data", edit.to),
+                "run 'plumber optimize' on the trace that is to be rewritten");
+  }
+}
+
 void refuse_shared_generators(const GraphDef& graph, const RewriteNames& names) {
   const auto shared = shared_seed_generators(graph);
   if (!shared.empty())
@@ -126,6 +138,7 @@ const NodeDef* contradiction(Body& main) {
 
 GraphDef apply_plan(const GraphDef& graph, const Plan& plan, const RewriteNames& names) {
   check_fingerprint(graph, plan, names);
+  check_cache_files(graph, plan, names);
   refuse_shared_generators(graph, names);
   GraphDef result = graph;
   Rewriting program(&result);

@@ -41,6 +41,8 @@ void apply_edit(Rewriting& program, const Edit& edit) {
       return insert_partial_cache(program, edit);
     case EditKind::kInsertChunks:
       return insert_chunks(program, edit);
+    case EditKind::kLengthenCycle:
+      return lengthen_cycle(program, edit);
     case EditKind::kBalance:
       return balance(program, edit);
   }

@@ -17,6 +17,8 @@ void apply_edit(Rewriting& program, const Edit& edit);
 
 // edits_parallel.cc
 void set_parallelism(Rewriting& program, const Edit& edit);
+/// An interleave reads so many data sets in turn: other elements follow each other.
+void lengthen_cycle(Rewriting& program, const Edit& edit);
 /// Map -> ParallelMapV2, Filter -> ParallelFilter, Interleave -> ParallelInterleaveV4 (same cycle
 /// and block length), BatchV2 -> ParallelBatch; deterministic, as the sequential op is.
 void convert(Rewriting& program, const Edit& edit);

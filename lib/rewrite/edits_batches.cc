@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "pipeline/function_body.h"
 #include "pipeline/op_table.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"
@@ -93,8 +94,27 @@ void fuse_map_and_batch(Rewriting& program, const Edit& edit) {
   drop_attributes(batch, {"parallel_copy"});
 }
 
+namespace {
+
+// The maps that .unbatch() puts below its op change nothing where tensors are dense.
+void absorb_identities(Rewriting& program, const GraphIndex::Place& place, const Edit& edit) {
+  for (;;) {
+    NodeDef* map = place.body->producer(place.node->input(0));
+    if (!map || op_traits(map->op()).kind != Kind::kMap || place.body->is_shared(*map)) return;
+    const std::string function = function_of(*map);
+    if (!program.graph.has_function(function) ||
+        !read_function_body(program.graph.copy_of(function)).facts.identity)
+      return;
+    program.graph.drop_function(*map, "f");
+    absorb(program, place, edit, *map);
+  }
+}
+
+}  // namespace
+
 void remove_batch_pair(Rewriting& program, const Edit& edit) {
   const GraphIndex::Place place = node_of(program, edit.node);
+  absorb_identities(program, place, edit);
   NodeDef& batch = only_input(*place.body, *place.node, Kind::kBatch, "a batch");
   if (!is_plain_batch(batch.op())) refuse(fmt::format("{} changes its elements", batch.op()));
   if (!is_false(place.body->producer(batch.input(data_inputs(batch) - 1))))

@@ -75,6 +75,15 @@ void set_parallelism(Rewriting& program, const Edit& edit) {
   set_scalar(*place.body, *place.node, index, calls);
 }
 
+void lengthen_cycle(Rewriting& program, const Edit& edit) {
+  const GraphIndex::Place place = function_node_of(program, edit.node);
+  const OpTraits& traits = op_traits(place.node->op());
+  const int index = input_place(traits.cycle_input, data_inputs(*place.node));
+  if (traits.kind != Kind::kInterleave || index < 0)
+    refuse(fmt::format("{} has no cycle_length", place.node->op()));
+  set_scalar(*place.body, *place.node, index, calls_of(edit));
+}
+
 void convert(Rewriting& program, const Edit& edit) {
   const bool is_batch = edit.to == "ParallelBatchDataset";
   const auto [body, node] =

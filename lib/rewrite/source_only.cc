@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/suggest.h"
 #include "graph.pb.h"
 #include "pipeline/op_table.h"
 #include "rewrite/edits.h"
@@ -85,22 +86,33 @@ std::unordered_set<std::string> needed_by(GraphDef& graph, NodeDef& last) {
   return needed;
 }
 
-NodeDef& only_source(GraphDef& graph, NodeDef& root, const std::string& name) {
+// The one that is wanted, or the only one.
+NodeDef& source_of(GraphDef& graph, NodeDef& root, const SourceWanted& wanted) {
   const auto needed = needed_by(graph, root);
   Readers readers(graph);
-  NodeDef* source = nullptr;
+  std::vector<NodeDef*> sources;
+  std::vector<std::string> names;
   for (NodeDef& node : *graph.mutable_node()) {
     if (!needed.contains(node.name()) || !readers.reads_files(node)) continue;
-    if (source != nullptr) {
-      refuse_source(name,
-                    fmt::format("it has several sources: {} and {}", source->name(), node.name()),
-                    "measure a program that reads one of them");
-    }
-    source = &node;
+    sources.push_back(&node);
+    names.push_back(node.name());
   }
-  if (source == nullptr)
+  const std::string& name = wanted.program;
+  if (sources.empty())
     refuse_source(name, "it has no source that reads files", "there is no disk to measure");
-  return *source;
+  if (wanted.source.empty() && sources.size() == 1) return *sources.front();
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
+  if (wanted.source.empty()) {
+    refuse_source(name, fmt::format("it has several sources: {}", list),
+                  fmt::format("name one: --source {}", names.front()));
+  }
+  const auto found = std::ranges::find(names, wanted.source);
+  if (found == names.end()) {
+    const std::string hint = did_you_mean(wanted.source, names);
+    refuse_source(name, fmt::format("'{}' is no source of it", wanted.source),
+                  hint.empty() ? fmt::format("sources: {}", list) : hint);
+  }
+  return *sources[static_cast<std::size_t>(found - names.begin())];
 }
 
 // An interleave with so many calls and as long a cycle.
@@ -138,10 +150,11 @@ void set_readers(GraphDef& graph, const std::string& source, int readers, const 
 
 }  // namespace
 
-GraphDef source_program(const GraphDef& graph, int readers, const std::string& name) {
+GraphDef source_program(const GraphDef& graph, const SourceWanted& wanted) {
+  const std::string& name = wanted.program;
   GraphDef result = graph;
   NodeDef& root = return_node(result, name);
-  NodeDef& source = only_source(result, root, name);
+  NodeDef& source = source_of(result, root, wanted);
   root.mutable_attr()->erase("_plumber_element_spec");  // of the elements that it had
   for (const std::string& input :
        std::vector<std::string>(root.input().begin(), root.input().end()))
@@ -153,13 +166,13 @@ GraphDef source_program(const GraphDef& graph, int readers, const std::string& n
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
                              [&](const NodeDef& node) { return !needed.contains(node.name()); }),
               nodes.end());
-  if (readers > 0) set_readers(result, source_name, readers, name);
+  if (wanted.readers > 0) set_readers(result, source_name, wanted.readers, name);
   return result;
 }
 
-std::string source_only_program(const GraphDef& graph, int readers, ProgramFormat format,
-                                const std::string& name) {
-  const GraphDef result = source_program(graph, readers, name);
+std::string source_only_program(const GraphDef& graph, const SourceWanted& wanted,
+                                ProgramFormat format) {
+  const GraphDef result = source_program(graph, wanted);
   return format == ProgramFormat::kText ? graph_text(result) : graph_bytes(result);
 }
 

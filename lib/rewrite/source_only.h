@@ -9,14 +9,19 @@
 
 namespace plumber {
 
+struct SourceWanted {
+  int readers = 0;                  // 0: as many as the program has
+  std::string source{};             // its node; empty: there is one only
+  std::string program = "program";  // its name in errors
+};
+
 /// The reader of files, or the interleave (flat map) whose function opens them; with `readers` > 0
 /// an interleave gets as many calls and as long a cycle. Order and batches are the program's no
-/// more: it is for measuring. Error(kInput) where there is no source or more than one, or where one
-/// reader can be no more.
-tensorflow::GraphDef source_program(const tensorflow::GraphDef& graph, int readers,
-                                    const std::string& name = "program");
+/// more: it is for measuring. Error(kInput) where there is no source, where it is not said which of
+/// several, or where one reader can be no more.
+tensorflow::GraphDef source_program(const tensorflow::GraphDef& graph, const SourceWanted& wanted);
 
-std::string source_only_program(const tensorflow::GraphDef& graph, int readers,
-                                ProgramFormat format, const std::string& name = "program");
+std::string source_only_program(const tensorflow::GraphDef& graph, const SourceWanted& wanted,
+                                ProgramFormat format);
 
 }  // namespace plumber

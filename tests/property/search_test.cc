@@ -47,16 +47,19 @@ class Exhaustive {
       Candidate plan = candidate_of(problem_, choices_, now_);
       plan.decisions = {};
       plan.setting = {};
-      if (plan.memory_bytes <= options_.memory_bytes) plans_.push_back(std::move(plan));
+      if (is_within(problem_, plan, options_.memory_bytes)) plans_.push_back(std::move(plan));
       return;
     }
     const auto id = static_cast<NodeId>(i);
     const NodeChoices& node = choices_.nodes[id];
     for (int mode = 0; mode < static_cast<int>(node.modes.size()); ++mode) {
       for (const bool prefetch : {false, true}) {
-        for (const bool cache : {false, true}) {
-          if ((prefetch && !node.prefetch) || (cache && !node.cache_bytes)) continue;
-          now_[id] = {mode, prefetch, cache};
+        if (prefetch && !node.prefetch) continue;
+        now_[id] = {mode, prefetch, false};
+        visit(i + 1);
+        for (const bool on_disk : {false, true}) {
+          if (!(on_disk ? node.disk_cache_bytes : node.cache_bytes)) continue;
+          now_[id] = {mode, prefetch, true, on_disk};
           visit(i + 1);
         }
       }
@@ -174,6 +177,40 @@ TEST_CASE("small pipelines: the fastest plan and the fewest edits of all combina
   }
   CHECK(compared >= 500);
   CHECK(slower <= compared / 100);
+}
+
+TEST_CASE("small pipelines: caches in memory and on disk, chosen together") {
+  RandomPipelines random(23);
+  int compared = 0, slower = 0, on_disk = 0, both = 0;
+  for (int round = 0; round < 600; ++round) {
+    const SmallPipeline p = random.next();
+    OptimizeOptions options = random_options(random);
+    options.limits.memory_bytes = 5e7 * random.uniform();
+    const double rate = std::pow(10, 7.5 + 2.5 * random.uniform());
+    options.limits.disk_cache = DiskCache{"/cache", 2e8 * random.uniform(), rate, rate, false};
+    const Problem problem =
+        make_problem(p.pipeline, p.analysis, options, machine_of(options.limits));
+    const double spare = options.limits.memory_bytes - stock_memory_bytes(problem);
+    const Choices choices = find_choices(problem, spare);
+    if (spare < 0 || count_choices(choices) > 20) continue;
+    const SearchOptions limits{options.limits.memory_bytes - fixed_memory_bytes(problem, choices)};
+    const Exhaustive all(problem, choices, limits);
+    if (all.size() == 0) continue;
+    const SearchResult found = search(problem, choices, limits);
+    ++compared;
+    CAPTURE(round);
+    const double ratio = found.fastest_period_s / all.fastest_s();
+    slower += ratio <= 1 + 1e-9 ? 0 : 1;
+    if (!p.analysis.costs.hand_off_known) CHECK(ratio <= 1 + 1e-9);
+    CHECK(ratio <= 1 + kTolerance);
+    CHECK(is_within(problem, found.best, limits.memory_bytes));
+    on_disk += found.best.disk_caches;
+    both += found.best.disk_caches > 0 && found.best.memory_bytes > 0 ? 1 : 0;
+  }
+  CHECK(compared >= 300);
+  CHECK(slower <= compared / 100);
+  CHECK(on_disk >= 20);
+  CHECK(both >= 10);
 }
 
 TEST_CASE("no setting at all is more than a little faster than the plan") {

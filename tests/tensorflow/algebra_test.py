@@ -90,7 +90,8 @@ class ReorderTest(MovesTest):
         self.assertGreater(self.plan["predicted"]["speedup"], 2)
 
     def test_take_brings_nothing(self):
-        self.assert_not_moved(Range(2000).map(hashed).take(1000), "reorder", "too little")
+        self.assert_not_moved(Range(2000).map(hashed).take(1000), "reorder",
+                              "too little; a take stops asking")
 
     def test_shuffle_below_a_map_of_large_elements(self):
         def filled(x):
@@ -182,8 +183,11 @@ class RemoveTest(MovesTest):
         self.assertIn("changes from epoch to epoch", self.why_not("remove"))
 
     def test_batch_and_unbatch(self):
-        dataset = raw_unbatch(Range(30_000).batch(8)).filter(is_even)
-        self.assert_moved(dataset.batch(500, drop_remainder=True), "remove")
+        batches = Range(30_000).batch(8)
+        for single in (raw_unbatch(batches), batches.unbatch()):  # the latter with a map between
+            dataset = single.filter(is_even).batch(500, drop_remainder=True)
+            written = self.assert_moved(dataset, "remove")
+            self.assertNotIn("UnbatchDataset", all_ops(plumber_tf.serialize(written)))
 
     def test_a_partial_batch_that_is_dropped_stays(self):
         dataset = raw_unbatch(Range(1003).batch(8, drop_remainder=True)).map(hashed)

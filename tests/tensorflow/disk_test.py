@@ -114,6 +114,30 @@ class SlowDisk(FolderTest):
                 self.assertLess(abs(predicted / measured - 1), 0.15)
         plan = self.optimize(trace, "--disk", "5GB/s")
         self.assertNotEqual(plan["predicted"]["bound"]["kind"], "disk")
+        disk(5e9)
+        measured = rate(plumber_tf.load(self.path("tuned.pb"), trace=trace))
+        predicted = plan["predicted"]["after_per_s"]
+        print(f"5 GB/s: predicted {predicted:.1f}/s, measured {measured:.1f}/s", file=sys.stderr)
+        self.assertLess(abs(predicted / measured - 1), 0.25)
+
+    def test_readers_that_wait_for_a_remote_store_become_more(self):
+        disk(0, 0.1)  # a request takes so long, however many there are
+        before = pipeline(self.names, readers=2, cycle=2)
+        trace = self.record(before, seconds=2.5)
+        refused = self.optimize(trace)
+        self.assertNotIn("lengthen_cycle", [edit["edit"] for edit in refused["edits"]])
+        reasons = [candidate["reason"] for candidate in refused["rejected"]
+                   if candidate["edit"] == "lengthen_cycle"]
+        self.assertEqual(len(reasons), 1, refused["rejected"])
+        self.assertRegex(reasons[0], r"cycle_length=8 would bring .* \(--allow reorder-files\)")
+        plan = self.optimize(trace, "--allow", "reorder-files")
+        cycles = [edit["value"] for edit in plan["edits"] if edit["edit"] == "lengthen_cycle"]
+        self.assertEqual(cycles, [8])
+        slow, quick = rate(before), rate(plumber_tf.load(self.path("tuned.pb"), trace=trace))
+        gain = plan["predicted"]["after_per_s"] / plan["predicted"]["before_per_s"]
+        print(f"waiting readers: {slow:.1f}/s -> {quick:.1f}/s, predicted gain {gain:.2f}",
+              file=sys.stderr)
+        self.assertLess(abs(quick / slow / gain - 1), 0.3)
 
     def test_the_measured_curve_and_the_readers_for_it(self):
         disk(20e6, 0.05)  # 256 KiB a read: 5.2 MB/s a reader
