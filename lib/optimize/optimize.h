@@ -19,6 +19,7 @@ struct Limits {
   std::vector<Disk> disks;  // none: reading is never the limit
   bool cores_from_trace = false;
   bool memory_from_trace = false;
+  double processes = 1;  // equal ones on the host; all above is the share of one (host_share.h)
 };
 
 enum class Permission {
