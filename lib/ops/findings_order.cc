@@ -34,6 +34,15 @@ bool keeps_order(const Node& node, const NodeSetting& setting) {
   return waits && node.deterministic && setting.parallelism > 1;
 }
 
+// Enough to tell a rate, on a machine that did not work for others meanwhile.
+bool rate_is_sure(const Inspection& look) {
+  constexpr double kShort_s = 0.5, kFew = 10, kMostWait = 0.1;
+  const Analysis& a = look.analysis;
+  const auto& recorder = look.pipeline.recorder;
+  const double waited_s = recorder ? recorder->run_queue_wait_s : 0;
+  return a.elapsed_s >= kShort_s && a.root_elements >= kFew && waited_s < kMostWait * a.elapsed_s;
+}
+
 }  // namespace
 
 // A shard or skip throws away what costly maps below it have made.
@@ -85,7 +94,7 @@ void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Remark
 void find_kept_order(const Inspection& look, std::vector<Remark>& found) {
   constexpr double kUnexplained = 1.15;  // twice the median error of the bounds
   const double traced_per_s = look.analysis.rate.observed_per_s.value_or(0);
-  if (look.now.bounds.empty() || !(traced_per_s > 0)) return;
+  if (look.now.bounds.empty() || !(traced_per_s > 0) || !rate_is_sure(look)) return;
   if (look.analysis.verdict == Verdict::kConsumerBound) return;
   const Bound& bound = look.now.bounds.front();
   if (bound.kind != BoundKind::kParallel && bound.kind != BoundKind::kCpu) return;

@@ -207,8 +207,9 @@ class Builder {
     const std::int64_t now = problem_.node(id).buffer_size.value_or(0);
     const bool grows = now >= 0 && now < settled_.buffers[id];
     add(EditKind::kSetBuffer, id,
-        grows ? "one element in the consumer's hands, one ready, one in the making"
-              : "the program holds more than the memory it may use",
+        now == kAutotune ? "a number in place of AUTOTUNE, which takes more while memory is free"
+        : grows          ? "one element in the consumer's hands, one ready, one in the making"
+                         : "the program holds more than the memory it may use",
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 

@@ -39,11 +39,12 @@ std::string over_time(const std::vector<double>& fills) {
 
 Section buffer_table(const Pipeline& pipeline, const Analysis& analysis) {
   Table table;
+  const char* over_time_title = analysis.dumps > 1 ? "dump by dump" : "";
   table.columns = {{"node", "", Unit::kNone},      {"", "node", Unit::kNone, true, "Dataset"},
                    {"capacity", "", Unit::kCount}, {"autotuned", "", Unit::kNone},
                    {"mean", "mean", Unit::kNone},  {"", "of", Unit::kNone},
                    {"least", "", Unit::kCount},    {"most", "", Unit::kCount},
-                   {"fills", "", Unit::kNone},     {"", "dump by dump", Unit::kNone},
+                   {"fills", "", Unit::kNone},     {"", over_time_title, Unit::kNone},
                    {"level", "", Unit::kNone},     {"", "which says", Unit::kNone}};
   for (const BufferLevel& buffer : analysis.buffers) {
     const std::string& name = pipeline[buffer.node].name;

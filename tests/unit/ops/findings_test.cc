@@ -76,7 +76,7 @@ TEST_CASE("finding: a take above a cache throws it away") {
     return finding(b.build(), "cache-discarded");
   };
   CHECK(program(10) ==
-        "warning: take (TakeDataset) above cache (CacheDatasetV2) may not read it to its end; "
+        "hint: take (TakeDataset) above cache (CacheDatasetV2) may not read it to its end; "
         "TensorFlow then throws the cache away and fills it anew in each epoch [take (TakeDataset) "
         "takes 10] .take(10).cache()\n");
   CHECK(program(80) == "none");
@@ -93,7 +93,7 @@ TEST_CASE("finding: a cache of file names") {
     return finding(b.build(), "cache-of-names");
   };
   CHECK(program(true) ==
-        "warning: names (CacheDatasetV2) keeps only the list that read (InterleaveDataset) reads "
+        "hint: names (CacheDatasetV2) keeps only the list that read (InterleaveDataset) reads "
         "from: "
         "nothing is read or decoded less often [the whole list is 120 B] .interleave().cache()\n");
   CHECK(program(false) == "none");
@@ -205,7 +205,8 @@ TEST_CASE("finding: Python functions under their lock") {
   CHECK(
       finding(b.build(), "python-lock") ==
       "warning: Python functions run one at a time under Python's lock: num_parallel_calls cannot "
-      "help them, nor more cores [10 ms under the lock a root element: at most 100/s] write the "
+      "help them, nor more cores [10 ms under the lock a root element: at most 100/s] (+265.3) "
+      "write the "
       "function in TensorFlow ops, or prepare its results once in files\n");
   CHECK(finding(b.build(), "sequential-op") == "none");
 }

@@ -68,7 +68,7 @@ Example discarded() {
   b.add("range", "RangeDataset").source(80).counts(800, 8);
   b.add("map", "MapDataset", {"range"}).function({}, "_f").counts(800, 8, 1);
   b.add("cache", "CacheDatasetV2", {"map"}).counts(800, 8);
-  b.add("take", "TakeDataset", {"cache"}).count(40).counts(400, 8);
+  b.add("take", "TakeDataset", {"cache"}).count(40).counts(400, 8, 0.01);
   b.add("epochs", "RepeatDataset", {"take"}).count(-1).counts(400, 8);
   return {b.build(), [](Analysis& a) { a.setting[NodeId{2}].cached = false; }};
 }
@@ -109,9 +109,9 @@ Example grown_files() {
 
 Pipeline large_shuffle(std::int64_t buffer) {
   PipelineBuilder b;
-  b.add("range", "RangeDataset").source(1000).counts(1000, 1024);
-  b.add("decode", "MapDataset", {"range"}).function({}, "_decode").counts(1000, kMib);
-  b.add("mix", "ShuffleDatasetV3", {"decode"}).buffer(buffer).counts(1000, kMib);
+  b.add("range", "RangeDataset").source(4000).counts(4000, 1024);
+  b.add("decode", "MapDataset", {"range"}).function({}, "_decode").counts(4000, kMib);
+  b.add("mix", "ShuffleDatasetV3", {"decode"}).buffer(buffer).counts(4000, kMib);
   return b.build();
 }
 
@@ -159,6 +159,7 @@ Pipeline parallel_map(std::int64_t calls, FunctionFacts facts = {}) {
 Example kept_order() {
   return {parallel_map(4), [](Analysis& a) {
             a.rate.observed_per_s = 100;  // of 400 that four calls can do
+            a.elapsed_s = 1, a.root_elements = 100;
             a.verdict = Verdict::kInputBound;
           }};
 }
@@ -233,7 +234,7 @@ const std::map<std::string, std::function<Example()>>& examples() {
       {"cache-producers-gone", producers_gone},
       {"cache-larger-than-files", grown_files},
       {"shuffle-whole-epoch", [] { return Example{large_shuffle(5000)}; }},
-      {"shuffle-after-growth", [] { return Example{large_shuffle(500)}; }},
+      {"shuffle-after-growth", [] { return Example{large_shuffle(2000)}; }},
       {"prefetch-large", large_prefetch},
       {"large-constants", constants},
       {"batch-of-batch", [] { return batches("BatchDatasetV2"); }},

@@ -80,6 +80,7 @@ TEST_CASE("a reader with the list of files itself, not under an interleave") {
   b.add("read", "TFRecordDataset").files(names).counts(400, 1000).reads(400 * 1000);
   b.add("map", "MapDataset", {"read"}).function({}, "_parse").counts(400, 500);
   Pipeline p = b.build(Dialect::kOpstats);
+  p[b.id("read")].source_elements.reset();  // its files, not its records
   p.dumps.back().counters[b.id("read")].files_opened = 4;
   p.file_bytes_are_completed_only = true;
   for (int i = 0; i < 4; ++i) p.file_bytes[names[static_cast<std::size_t>(i)]] = 100 * 1000;
