@@ -7,6 +7,7 @@ namespace plumber {
 namespace {
 
 constexpr double kEmpty = 0.2, kFull = 0.8;
+constexpr std::size_t kFewDumps = 3;  // one look says nothing of the time before it
 
 // Elements that it may hold; 0: no buffer, or not known.
 double capacity_of(const Node& node) {
@@ -45,8 +46,10 @@ std::vector<BufferLevel> buffer_levels(const Pipeline& pipeline) {
     }
     const auto [least, most] = std::ranges::minmax(buffer.fills);
     buffer.least = least, buffer.most = most;
-    // Of iterators that were all gone at a dump nothing is left to see: the recorder's mean alone.
-    buffer.mean = node.buffer_fill.value_or(sum / static_cast<double>(buffer.fills.size()));
+    // A recorder that polls notes every buffer that ever held an element.
+    const double of_dumps = sum / static_cast<double>(buffer.fills.size());
+    buffer.mean = node.buffer_fill.value_or(pipeline.recorder ? 0 : of_dumps);
+    if (!pipeline.recorder && buffer.fills.size() < kFewDumps) continue;
     buffer.level = level_of(buffer);
     buffers.push_back(std::move(buffer));
   }

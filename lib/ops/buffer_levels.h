@@ -6,8 +6,8 @@
 //                          >= 80 %  full     the consumer above it is
 //                          else     between  both keep up with each other
 //
-// Elements; the recorder's mean over all its polls where it noted one, else that of the dumps. The
-// fills are those of the dumps, in their order. Dialect model only: opstats holds no fill.
+// Elements; the mean of the recorder's polls, else that of three dumps or more: one look at the end
+// says nothing. The fills are those of the dumps, in their order. Opstats traces hold no fill.
 #pragma once
 
 #include <optional>

@@ -39,8 +39,22 @@ TEST_CASE("the fill over time: least, most, mean, and the recorder's mean where 
   CHECK(buffers[1].least == 2);
   CHECK(buffers[1].most == 8);
   CHECK(buffers[1].mean == 5);
-  CHECK(levels({8}, 0.5)[1].mean == 0.5);  // full when the trace ended, empty for most of it
-  CHECK(levels({8}, 0.5)[1].level == Level::kEmpty);
+  // Full when the trace ended, empty for most of the time.
+  CHECK(levels({8, 8, 8}, 0.5)[1].mean == 0.5);
+  CHECK(levels({8, 8, 8}, 0.5)[1].level == Level::kEmpty);
+}
+
+TEST_CASE("one look at the end says nothing, a recorder's polls do") {
+  CHECK(levels({8}).empty());
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(1000).counts(100, 8);
+  b.add("ahead", "PrefetchDataset", {"range"}).buffer(8).counts(100, 8);
+  Pipeline p = b.build();
+  p.recorder.emplace();
+  REQUIRE(buffer_levels(p).size() == 1);
+  CHECK(buffer_levels(p)[0].level == Level::kEmpty);  // never seen with an element
+  p[b.id("ahead")].buffer_fill = 7.9;
+  CHECK(buffer_levels(p)[0].level == Level::kFull);
 }
 
 TEST_CASE("what has no capacity or no elements is no buffer") {
