@@ -34,13 +34,16 @@ bool keeps_order(const Node& node, const NodeSetting& setting) {
   return waits && node.deterministic && setting.parallelism > 1;
 }
 
-// Enough to tell a rate, on a machine that did not work for others meanwhile.
-bool rate_is_sure(const Inspection& look) {
-  constexpr double kShort_s = 0.5, kFew = 10, kMostWait = 0.1;
+// A rate that is long enough to tell, while cores stood still: neither did the process use them,
+// nor did its threads wait for others to leave them.
+bool leaves_cores_idle(const Inspection& look) {
+  constexpr double kShort_s = 0.5, kFew = 10, kBusy = 0.8;
   const Analysis& a = look.analysis;
+  if (a.elapsed_s < kShort_s || a.root_elements < kFew) return false;
+  const PipelineDump& dump = look.pipeline.dumps.back();
   const auto& recorder = look.pipeline.recorder;
   const double waited_s = recorder ? recorder->run_queue_wait_s : 0;
-  return a.elapsed_s >= kShort_s && a.root_elements >= kFew && waited_s < kMostWait * a.elapsed_s;
+  return dump.process_cpu_s + waited_s < kBusy * look.machine.cores * dump.time_s;
 }
 
 }  // namespace
@@ -92,9 +95,9 @@ void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Remark
 // Cores that stand still though neither thread, calls nor disk explain it: elements that are done
 // wait for a slower one before them. The gap to the lowest bound is what the order may cost.
 void find_kept_order(const Inspection& look, std::vector<Remark>& found) {
-  constexpr double kUnexplained = 1.15;  // twice the median error of the bounds
+  constexpr double kUnexplained = 1.15;  // twice the median error of the bounds: theirs, not a gain
   const double traced_per_s = look.analysis.rate.observed_per_s.value_or(0);
-  if (look.now.bounds.empty() || !(traced_per_s > 0) || !rate_is_sure(look)) return;
+  if (look.now.bounds.empty() || !(traced_per_s > 0) || !leaves_cores_idle(look)) return;
   if (look.analysis.verdict == Verdict::kConsumerBound) return;
   const Bound& bound = look.now.bounds.front();
   if (bound.kind != BoundKind::kParallel && bound.kind != BoundKind::kCpu) return;
@@ -111,7 +114,7 @@ void find_kept_order(const Inspection& look, std::vector<Remark>& found) {
               said(keeper)),
        format("traced at {}, {} less than its work explains", format_rate(traced_per_s),
               format_share(1 - traced_per_s / bound.bound_per_s)),
-       bound.bound_per_s - traced_per_s,
+       bound.bound_per_s / kUnexplained - traced_per_s,
        "deterministic=False: elements then come in another order in each run"});
 }
 

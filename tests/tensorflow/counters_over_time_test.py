@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from support import FolderTest, plumber_binary, plumber_tf
+from support import FolderTest, measured, plumber_binary, plumber_tf
 import tensorflow as tf
 
 Range = tf.data.Dataset.range
@@ -57,6 +57,7 @@ class CountersTest(FolderTest):
             self.assertEqual(nodes["BatchDatasetV2"]["elements_per_epoch"], per_epoch)
 
 
+@measured
 class LengthTest(CountersTest):
     def test_a_fifth_of_a_second(self):
         analysis = self.analyze(pipeline(), 0.2)
@@ -77,6 +78,7 @@ class LengthTest(CountersTest):
         self.assertEqual(analysis["nodes"][-1]["elements_per_epoch"], "infinite")
 
 
+@measured
 class DumpsTest(CountersTest):
     def test_counters_that_begin_anew_in_each_epoch(self):
         analysis = self.analyze(pipeline(64), 1.2, every=0.2)
@@ -109,6 +111,7 @@ class DumpsTest(CountersTest):
         self.assertEqual((buffer["level"], buffer["capacity"]), ("empty", 4))
 
 
+@measured
 class LateTest(CountersTest):
     def test_only_after_the_cache_was_full(self):
         dataset = Range(40).map(work).cache().map(less_work).batch(BATCH)
@@ -135,6 +138,7 @@ class LateTest(CountersTest):
         self.assertNotIn("cache-producers-gone", [f["id"] for f in analysis["findings"]])
 
 
+@measured
 class KerasTest(CountersTest):
     def test_fit_with_several_epochs(self):
         elements, epochs = 80, 4

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines whose demands, visit ratios and sizes are known before they are traced."""
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -74,18 +73,6 @@ class TracedTest(FolderTest):
 
     def within(self, found, expected, share):
         self.assertLess(abs(found / expected - 1), share, (found, expected))
-
-    def retried(self, check, times=3):
-        """A machine that works for others meanwhile disturbs a measurement: once right is right."""
-        for attempt in range(times):
-            try:
-                return check()
-            except AssertionError:
-                if attempt < times - 1:
-                    continue
-                if os.getloadavg()[0] > len(os.sched_getaffinity(0)):
-                    self.skipTest("others use the cores: no measurement is exact")
-                raise
 
 
 class KnownAnswersTest(TracedTest):
