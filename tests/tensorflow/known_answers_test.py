@@ -16,7 +16,6 @@ TEXTS = {"long": tf.constant("x" * 2_000_000), "short": tf.constant("x" * 700_00
 BATCH = 4
 
 
-@tf.function
 def kernel(text):
     return tf.strings.to_hash_bucket_strong(text, 1000, [1, 2])
 
@@ -34,18 +33,19 @@ def sleep(x):
     return x
 
 
-def cpu_s(text, calls=100):
-    """CPU of the kernel in one call, of three, without calling it from Python."""
+def cpu_s(text, calls=60):
+    """CPU of the kernel in one call: of the thread that runs it, which is the caller's outside a
+    function. (The process would count other threads too, which spin while they wait for work.)"""
     costs = []
     for given in (text, tf.constant("")):
         kernel(given)
         rounds = []
-        for _ in range(3):
-            began = time.process_time()
+        for _ in range(5):
+            began = time.thread_time()
             for _ in range(calls):
                 kernel(given)
-            rounds.append((time.process_time() - began) / calls)
-        costs.append(min(rounds))
+            rounds.append((time.thread_time() - began) / calls)
+        costs.append(statistics.median(rounds))
     return costs[0] - costs[1]
 
 
@@ -79,13 +79,15 @@ class KnownAnswersTest(TracedTest):
     def test_demands_are_the_cpu_that_functions_burn(self):
         """A core's speed is that of the moment: what a call costs is measured on both sides of each
         trace, and the median of three traces counts."""
-        known = self.cpu_of_functions()
-        ratios = []
-        for _ in range(3):
-            before, found, known = known, self.demands(None), self.cpu_of_functions()
-            ratios.append([2 * d / (a + b) for d, a, b in zip(found, before, known)])
-        for of_function in zip(*ratios):
-            self.within(statistics.median(of_function), 1, 0.10)
+        def check():
+            known = self.cpu_of_functions()
+            ratios = []
+            for _ in range(3):
+                before, found, known = known, self.demands(None), self.cpu_of_functions()
+                ratios.append([2 * d / (a + b) for d, a, b in zip(found, before, known)])
+            for of_function in zip(*ratios):
+                self.within(statistics.median(of_function), 1, 0.10)
+        self.retried(check, times=2)
 
     def test_more_calls_than_cores_do_not_raise_demands(self):
         def check():

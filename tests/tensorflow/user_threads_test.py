@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users of tf.data ask in public threads, each as a small pipeline of its shape: the analysis
-names what the thread's answer was. A name is OWNER/REPOSITORY#NUMBER at GitHub; a bare number is one
-of tensorflow/tensorflow.
+names what the thread's answer was. A name is OWNER/REPOSITORY#NUMBER at GitHub; a bare number is
+one of tensorflow/tensorflow.
 
 What no trace of one pipeline shows, and why:
   #33105            threads are not counted; cycle_length and calls are, in the table of nodes
