@@ -23,22 +23,6 @@ Value disk_rate_of(const std::vector<Disk>& disks) {
   return disks.size() == 1 ? Value(full_disk_rate(disks.front().curve)) : Value();
 }
 
-Section disks_section(const std::vector<Disk>& disks) {
-  Table table;
-  table.columns = {{"prefix", "files", Unit::kNone},
-                   {"bytes_per_s", "at most", Unit::kBytesPerSecond},
-                   {"one_reader_bytes_per_s", "one reader", Unit::kBytesPerSecond},
-                   {"full_rate_readers", "readers for all of it", Unit::kCount}};
-  bool any_curve = false;
-  for (const Disk& disk : disks) {
-    any_curve = any_curve || disk.curve.vertices.size() > 1;
-    table.rows.push_back({{disk.prefix, full_disk_rate(disk.curve), disk_rate(disk.curve, 1),
-                           static_cast<double>(full_rate_readers(disk.curve))},
-                          false});
-  }
-  return {"limits.disks", any_curve || disks.size() > 1 ? "Disks" : "", table};
-}
-
 // An option that the recorder had set is taken out again: no change that a person makes.
 bool is_housekeeping(const Edit& edit) {
   return edit.kind == EditKind::kSetOptions && std::holds_alternative<std::monostate>(edit.value);

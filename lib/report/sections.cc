@@ -44,4 +44,20 @@ std::vector<Field> bound_fields(const Pipeline& pipeline, const Bound& bound,
           {prefix + "bound_per_s", "", Unit::kPerSecond, bound.bound_per_s}};
 }
 
+Section disks_section(const std::vector<Disk>& disks) {
+  Table table;
+  table.columns = {{"prefix", "files", Unit::kNone},
+                   {"bytes_per_s", "at most", Unit::kBytesPerSecond},
+                   {"one_reader_bytes_per_s", "one reader", Unit::kBytesPerSecond},
+                   {"full_rate_readers", "readers for all of it", Unit::kCount}};
+  bool any_curve = false;
+  for (const Disk& disk : disks) {
+    any_curve = any_curve || disk.curve.vertices.size() > 1;
+    table.rows.push_back({{disk.prefix, full_disk_rate(disk.curve), disk_rate(disk.curve, 1),
+                           static_cast<double>(full_rate_readers(disk.curve))},
+                          false});
+  }
+  return {"limits.disks", any_curve || disks.size() > 1 ? "Disks" : "", table};
+}
+
 }  // namespace plumber

@@ -13,6 +13,9 @@ Section json_field(const std::string& key, Value value);
 /// The table "memory.items", largest first as given; the sum stands below its title.
 Section memory_items(const std::vector<MemoryItem>& items, const std::string& title, Sentence sum);
 
+/// The table "limits.disks"; text shows it where there is more to say than one rate.
+Section disks_section(const std::vector<Disk>& disks);
+
 /// Nodes and edges of the program without any note.
 Graph pipeline_graph(const Pipeline& pipeline);
 
