@@ -21,7 +21,7 @@ constexpr const char* kExamples = R"(Examples:
 struct Options {
   TraceInput trace;
   OutputOptions output;
-  std::string think_time;
+  std::string think_time, processes;
 };
 
 ExitCode run_analyze(const Options& options, const Globals& globals) {
@@ -31,6 +31,7 @@ ExitCode run_analyze(const Options& options, const Globals& globals) {
   if (!options.think_time.empty()) {
     how.think_time_s = parse_duration_s(options.think_time, "--think-time");
   }
+  how.processes = processes_of(options.processes);
   const Pipeline pipeline = build_pipeline(load(options.trace));
   const Analysis analysis = analyze(pipeline, how);
   const Report report = analysis_view(pipeline, analysis);
@@ -51,6 +52,8 @@ void add_analyze(CLI::App& app, const Globals& globals, Run& run) {
             {"TIME",
              "The consumer's time between two elements, such as 5ms; 0: as fast as it can "
              "(default: as traced)"});
+  add_processes(command, options->processes,
+                "Processes of this job on the host: their memory together is shown and checked");
   command.footer(kExamples);
   command.callback([options, &globals, &run] {
     run = [options, &globals] { return run_analyze(*options, globals); };

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "curve_option.h"
 #include "disk_option.h"
+#include "optimize/host_share.h"
 #include "optimize/optimize.h"
 #include "option_values.h"
 #include "output.h"
@@ -39,7 +40,7 @@ struct Options {
   TraceInput trace;
   OutputOptions output;
   std::vector<std::string> disks;
-  std::string cores, memory, disk_cache, target_rate, step_time, prices_path, curve, epochs,
+  std::string cores, memory, processes, disk_cache, target_rate, step_time, prices_path, curve, epochs,
       think_time, allow, without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
@@ -150,6 +151,7 @@ OptimizeOptions options_of(const Options& options) {
     check_disk_cache(options);
     how.limits.disk_cache = disk_cache_of(options.disk_cache, how.limits.disks);
   }
+  how.limits.processes = processes_of(options.processes);
   if (!options.epochs.empty()) how.epochs = parse_positive(options.epochs, "--epochs");
   if (!options.target_rate.empty()) {
     how.target_rate_per_s = parse_rate(options.target_rate, "--target-rate");
@@ -182,7 +184,7 @@ AnalysisOptions analysis_options(const Options& options) {
   return how;
 }
 
-// Limits that were not given are the traced machine's.
+// Limits that were not given are the traced machine's; each process gets its share of the host's.
 void complete_limits(const Options& options, const TraceMachine& machine, double held_bytes,
                      Limits& limits) {
   if (options.cores.empty()) {
@@ -201,9 +203,10 @@ void complete_limits(const Options& options, const TraceMachine& machine, double
     limits.memory_bytes =
         machine.memory_free_bytes > 0 ? machine.memory_free_bytes : machine.memory_total_bytes;
     // What was free beside the program: it ran, so it fits.
-    limits.memory_bytes = std::max(limits.memory_bytes, held_bytes);
+    if (limits.processes == 1) limits.memory_bytes = std::max(limits.memory_bytes, held_bytes);
     limits.memory_from_trace = true;
   }
+  limits = share_of_host(limits, limits.processes);
 }
 
 // All files or none: a plan beside a program that could not be written would only mislead.
@@ -288,6 +291,8 @@ void add_limits(CLI::App& command, Options& options) {
             {"SIZE",
              "Memory for buffers and caches: 16G is 2^34 bytes, 16GB 16*10^9 (default: what was "
              "free on the traced machine)"});
+  add_processes(command, options.processes,
+                "Processes of this job on the host, which share --cores, --mem and --disk equally");
   add_disks(command, options.disks);
   add_value(
       command, "--disk-cache", options.disk_cache,

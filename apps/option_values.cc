@@ -36,6 +36,19 @@ double parse_positive(const std::string& text, const std::string& where,
   return number;
 }
 
+void add_processes(CLI::App& command, std::string& value, const std::string& purpose) {
+  add_value(command, "--processes-per-host", value, {"N", purpose + " (default: 1)"});
+}
+
+double processes_of(const std::string& text) {
+  constexpr const char* kWhere = "--processes-per-host";
+  if (text.empty()) return 1;
+  const double processes = parse_positive(text, kWhere, "8");
+  if (processes == std::floor(processes)) return processes;
+  throw Error(ErrorKind::kUsage, kWhere, "'" + text + "' is not a whole number",
+              std::string("write ") + kWhere + " 8");
+}
+
 double parse_rate(const std::string& text, const std::string& where) {
   std::string number = text;
   if (number.size() > 2 && number.ends_with("/s")) number.resize(number.size() - 2);

@@ -26,6 +26,10 @@ double parse_positive(const std::string& text, const std::string& where,
 /// A rate of root elements above 0: "500" or "500/s".
 double parse_rate(const std::string& text, const std::string& where);
 
+/// --processes-per-host: a whole number from 1 on; an empty text is 1.
+void add_processes(CLI::App& command, std::string& value, const std::string& purpose);
+double processes_of(const std::string& text);
+
 /// The words of "a,b,c"; none for an empty text.
 std::vector<std::string> split_list(const std::string& text);
 

@@ -27,6 +27,7 @@ set(pipeline_sources
     pipeline/function_facts.cc
     pipeline/graph_scope.cc
     pipeline/iterator_names.cc
+    pipeline/large_constants.cc
     pipeline/node_attributes.cc
     pipeline/op_effects.cc
     pipeline/op_table.cc
@@ -38,6 +39,7 @@ set(ops_sources
     ops/above.cc
     ops/analysis.cc
     ops/bookkeeping.cc
+    ops/buffer_levels.cc
     ops/cache_class.cc
     ops/cardinality.cc
     ops/cardinality_rules.cc
@@ -53,6 +55,7 @@ set(ops_sources
     ops/findings.cc
     ops/findings_buffers.cc
     ops/findings_caches.cc
+    ops/findings_files.cc
     ops/findings_order.cc
     ops/findings_shapes.cc
     ops/findings_speed.cc
@@ -63,6 +66,7 @@ set(ops_sources
     ops/memory_ledger.cc
     ops/pauses.cc
     ops/randomness.cc
+    ops/rules.cc
     ops/settings.cc
     ops/size_error.cc
     ops/visit_ratios.cc)
@@ -80,6 +84,7 @@ set(optimize_sources
     optimize/choices.cc
     optimize/chunk_candidates.cc
     optimize/default_model.cc
+    optimize/host_share.cc
     optimize/ledger.cc
     optimize/longer_cycles.cc
     optimize/modes.cc
@@ -162,6 +167,7 @@ set(cluster_sources
     cluster/table_file.cc)
 set(report_sources
     report/analysis_view.cc
+    report/buffer_table.cc
     report/cluster_view.cc
     report/cluster_view_curves.cc
     report/cluster_view_fit.cc

@@ -216,6 +216,13 @@ void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Ana
     add(fmt::format("the consumer's think time of {} is longer than the period of {}: one is wrong",
                     format_seconds(a.costs.think_time_s),
                     format_seconds(1 / *a.rate.observed_per_s)));
+  const double host_bytes = a.memory.processes * a.memory.held_bytes;
+  if (a.memory.processes > 1 && p.machine.memory_total_bytes > 0 &&
+      host_bytes > p.machine.memory_total_bytes)
+    add(fmt::format(
+        "{} processes with this pipeline hold {}, more than the {} of the traced machine",
+        format_count(a.memory.processes), format_bytes(host_bytes),
+        format_bytes(p.machine.memory_total_bytes)));
   double cpu_s = 0;
   for (const Counters& c : w.steady)
     cpu_s += p.dialect == Dialect::kOpstats ? c.cpu_s : c.service_s;
@@ -259,9 +266,11 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
     set_trust(window, d, a);
   }
   a.memory = memory_ledger(pipeline, a);
+  a.memory.processes = options.processes;
   const PerNode<double> held = held_bytes(pipeline, a.memory);
   for (std::size_t i = 0; i < pipeline.size(); ++i)
     a.nodes[static_cast<NodeId>(i)].held_bytes = held[static_cast<NodeId>(i)];
+  a.buffers = buffer_levels(pipeline);
   a.findings = findings(pipeline, a);
   warn(pipeline, window, !options.think_time_s, a);
   return a;

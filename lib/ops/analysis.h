@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/buffer_levels.h"
 #include "ops/cost_model.h"
 #include "pipeline/pipeline.h"
 
@@ -75,8 +76,9 @@ struct MemoryItem {
 };
 
 struct Memory {
-  double held_bytes = 0;
+  double held_bytes = 0;          // by one process
   std::vector<MemoryItem> items;  // largest first
+  double processes = 1;           // on the host
 };
 
 enum class Severity { kError, kWarning, kHint };
@@ -121,7 +123,8 @@ struct Analysis {
   std::vector<Bound> bounds;  // ascending; the first is the bottleneck; empty without counters
   PerNode<NodeAnalysis> nodes;
   Memory memory;
-  std::vector<Finding> findings;  // most gain first
+  std::vector<BufferLevel> buffers;  // source first
+  std::vector<Finding> findings;     // most gain first
   std::vector<std::string> warnings;
   Costs costs;       // what the optimiser works with
   Setting setting;   // the program as traced
@@ -130,6 +133,7 @@ struct Analysis {
 
 struct AnalysisOptions {
   std::optional<double> think_time_s;  // --think-time; nullopt: as traced
+  double processes = 1;                // equal ones on the host, each with all that is held
 };
 
 Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options);

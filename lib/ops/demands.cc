@@ -294,10 +294,18 @@ class DemandsOf {
       c.iterators = ratios_.visits[p_[n].inputs.front()];
   }
 
-  // More than one busy core inside a Python function means that it lets the lock go.
+  // More than one busy core inside a Python function means that it lets the lock go. Handing its
+  // calls to threads is no part of that.
   bool holds_python_lock(NodeId n) const {
     constexpr double kLetsGo = 1.1;
-    return calls_python(n) && out_.nodes[n].busy_cores <= kLetsGo;
+    if (!calls_python(n)) return false;
+    double handing_cores = 0;
+    if (out_.costs.hand_off_known && window_.elapsed_s > 0) {
+      const HandOff& h = out_.costs.hand_off;
+      const double call_s = is_parallel(setting_[n].mode) ? h.hp : h.h0;
+      handing_cores = out_.nodes[n].calls * call_s * root_elements() / window_.elapsed_s;
+    }
+    return out_.nodes[n].busy_cores - handing_cores <= kLetsGo;
   }
 
   const Pipeline& p_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/number_format.h"
-#include "ops/inspection.h"
+#include "ops/rules.h"
 
 namespace plumber {
 namespace {
@@ -27,8 +27,29 @@ std::vector<NodeId> maps_below(const Pipeline& p, NodeId n) {
   return maps;
 }
 
+// A parallel op that hands its elements on in the order of its input.
+bool keeps_order(const Node& node, const NodeSetting& setting) {
+  const bool waits = node.threading == Threading::kParallelInterleave ||
+                     (node.threading == Threading::kParallelCalls && node.kind == Kind::kMap);
+  return waits && node.deterministic && setting.parallelism > 1;
+}
+
+// A rate that is long enough to tell, while cores stood still: neither did the process use them,
+// nor did its threads wait for others to leave them.
+bool leaves_cores_idle(const Inspection& look) {
+  constexpr double kShort_s = 0.5, kFew = 10, kBusy = 0.8;
+  const Analysis& a = look.analysis;
+  if (a.elapsed_s < kShort_s || a.root_elements < kFew) return false;
+  const PipelineDump& dump = look.pipeline.dumps.back();
+  const auto& recorder = look.pipeline.recorder;
+  const double waited_s = recorder ? recorder->run_queue_wait_s : 0;
+  return dump.process_cpu_s + waited_s < kBusy * look.machine.cores * dump.time_s;
+}
+
+}  // namespace
+
 // A shard or skip throws away what costly maps below it have made.
-void find_late_choice(const Inspection& look, NodeId n, std::vector<Finding>& found) {
+void find_late_choice(const Inspection& look, NodeId n, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   if ((p[n].kind != Kind::kShard && p[n].kind != Kind::kSkip) || p[n].inputs.empty()) return;
   const auto maps = maps_below(p, n);
@@ -42,70 +63,25 @@ void find_late_choice(const Inspection& look, NodeId n, std::vector<Finding>& fo
     NodeCost& cost = costs.nodes[map];
     cost.work_s *= kept, cost.cpu_s *= kept, cost.calls *= kept, cost.elements *= kept;
   }
-  const double period_s = evaluate(p, costs, look.analysis.setting, look.machine).period_s;
-  std::optional<double> gain;
-  if (period_s > 0 && period_s * (1 + kLeastGain) <= look.now.period_s)
-    gain = 1 / period_s - 1 / look.now.period_s;
   const char* call = p[n].kind == Kind::kShard ? ".shard(...)" : ".skip(...)";
   found.push_back(
-      {"late-choice",
-       gain ? Severity::kWarning : Severity::kHint,
-       {p[n].name, p[maps.front()].name},
+      {{p[n].name, p[maps.front()].name},
        format("{} throws away elements that {} has worked on", said(p[n]), said(p[maps.front()])),
        format("{} of {} elements are kept: {} of work a root element for nothing",
               format_share(kept), said(p[maps.front()]), format_seconds(wasted_s)),
-       gain,
+       gain_per_s(look, costs),
        format("{} before {}", call, written(p[maps.back()]))});
 }
 
-// Readers in parallel need several files.
-void find_one_file(const Inspection& look, NodeId n, std::vector<Finding>& found) {
-  const Pipeline& p = look.pipeline;
-  if (p[n].threading != Threading::kParallelInterleave || p[n].inputs.empty()) return;
-  const auto& list = look.analysis.nodes[p[n].inputs.front()].elements_per_epoch;
-  if (list.kind != Cardinality::Kind::kKnown || list.elements != 1) return;
-  found.push_back(
-      {"one-file",
-       Severity::kHint,
-       {p[n].name},
-       format("{} reads in parallel, but from one file: one reader does all the work", said(p[n])),
-       format("1 file, {} at once allowed", p[n].cycle_length.value_or(1)),
-       std::nullopt,
-       "write the data into several files, of 100 MB or more each"});
-}
-
-// Each call in flight holds an element, and beyond a few a core they keep nothing busier.
-void find_many_calls(const Inspection& look, NodeId n, std::vector<Finding>& found) {
-  constexpr double kMany = 8;
-  const Node& node = look.pipeline[n];
-  const NodeSetting& setting = look.analysis.setting[n];
-  if (!is_parallel(setting.mode) || node.threading != Threading::kParallelCalls) return;
-  const NodeCost& cost = look.analysis.costs.nodes[n];
-  const double call_s = cost.calls > 0 ? cost.work_s / cost.calls : 0;
-  const bool waits = cost.cpu_s < 0.9 * cost.work_s;  // waiting calls may well be many
-  if (waits || call_s < kShortCall_s || setting.parallelism < kMany * look.machine.cores) return;
-  found.push_back(
-      {"many-calls",
-       Severity::kHint,
-       {node.name},
-       format("{} has far more calls at once than there are cores to work on them", said(node)),
-       format("{} on {}, {} held", counted(setting.parallelism, "call"),
-              counted(look.machine.cores, "core"), format_bytes(look.held_bytes[n])),
-       std::nullopt,
-       format("num_parallel_calls={:.0f}", 2 * look.machine.cores)});
-}
-
 // Groups of an endless input never see the end of an epoch.
-void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Finding>& found) {
+void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   if (p[n].kind != Kind::kGroup) return;
   for (NodeId at = n; p[at].inputs.size() == 1;) {
     at = p[at].inputs.front();
     if (p[at].kind != Kind::kRepeat && p[at].kind != Kind::kShuffleRepeat) continue;
     if (p[at].count.value_or(0) != -1) return;
-    found.push_back({"group-over-repeat",
-                     Severity::kHint,
-                     {p[n].name, p[at].name},
+    found.push_back({{p[n].name, p[at].name},
                      format("{} groups an endless input: groups hold elements of several epochs, "
                             "and rare keys wait for long",
                             said(p[n])),
@@ -116,16 +92,30 @@ void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Findin
   }
 }
 
-}  // namespace
-
-void find_odd_order(const Inspection& look, std::vector<Finding>& found) {
-  for (std::size_t i = 0; i < look.pipeline.size(); ++i) {
-    const auto n = static_cast<NodeId>(i);
-    find_late_choice(look, n, found);
-    find_one_file(look, n, found);
-    find_many_calls(look, n, found);
-    find_group_over_repeat(look, n, found);
-  }
+// Cores that stand still though neither thread, calls nor disk explain it: elements that are done
+// wait for a slower one before them. The gap to the lowest bound is what the order may cost.
+void find_kept_order(const Inspection& look, std::vector<Remark>& found) {
+  constexpr double kUnexplained = 1.15;  // twice the median error of the bounds: theirs, not a gain
+  const double traced_per_s = look.analysis.rate.observed_per_s.value_or(0);
+  if (look.now.bounds.empty() || !(traced_per_s > 0) || !leaves_cores_idle(look)) return;
+  if (look.analysis.verdict == Verdict::kConsumerBound) return;
+  const Bound& bound = look.now.bounds.front();
+  if (bound.kind != BoundKind::kParallel && bound.kind != BoundKind::kCpu) return;
+  if (bound.bound_per_s < kUnexplained * traced_per_s) return;
+  const auto node = std::ranges::find_if(bound.nodes, [&](NodeId n) {
+    return keeps_order(look.pipeline[n], look.analysis.setting[n]);
+  });
+  if (node == bound.nodes.end()) return;
+  const Node& keeper = look.pipeline[*node];
+  found.push_back(
+      {{keeper.name},
+       format("{} keeps the order of its input: elements that are done wait for a slower one. "
+              "Without the order it may reach what its calls can do",
+              said(keeper)),
+       format("traced at {}, {} less than its work explains", format_rate(traced_per_s),
+              format_share(1 - traced_per_s / bound.bound_per_s)),
+       bound.bound_per_s / kUnexplained - traced_per_s,
+       "deterministic=False: elements then come in another order in each run"});
 }
 
 }  // namespace plumber

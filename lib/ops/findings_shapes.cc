@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/number_format.h"
-#include "ops/inspection.h"
+#include "ops/rules.h"
 
 namespace plumber {
 namespace {
@@ -38,35 +38,6 @@ std::optional<NodeId> next_below(const Pipeline& p, NodeId n, bool through_maps)
   return std::nullopt;
 }
 
-void find_batches(const Inspection& look, NodeId n, std::vector<Finding>& found) {
-  const Pipeline& p = look.pipeline;
-  const bool unbatches = p[n].kind == Kind::kUnbatch;
-  if (!is_batch(p[n].kind) && !unbatches) return;
-  const auto below = next_below(p, n, unbatches);
-  if (!below || !is_batch(p[*below].kind)) return;
-  if (unbatches) {
-    const double cost_s =
-        look.analysis.costs.nodes[n].work_s + look.analysis.costs.nodes[*below].work_s;
-    found.push_back(
-        {"unbatch-of-batch",
-         Severity::kHint,
-         {p[n].name, p[*below].name},
-         format("{} takes apart the batches of {}", said(p[n]), said(p[*below])),
-         format("both take {} of the time a root element takes", share_of_period(look, cost_s)),
-         std::nullopt,
-         "leave the batches as they are; .rebatch(n) for another size"});
-  } else {
-    found.push_back({"batch-of-batch",
-                     Severity::kWarning,
-                     {p[n].name, p[*below].name},
-                     format("{} makes batches of the batches of {}", said(p[n]), said(p[*below])),
-                     format("an element is [{}, {}, ...]", p[n].count.value_or(-1),
-                            p[*below].count.value_or(-1)),
-                     std::nullopt,
-                     format("leave out {}", written(p[n]))});
-  }
-}
-
 // Ops that TensorFlow keeps for old programs, sorted.
 constexpr std::array<std::string_view, 13> kLegacy{
     "BatchDataset",
@@ -84,14 +55,42 @@ constexpr std::array<std::string_view, 13> kLegacy{
     "ShuffleDatasetV2",
 };
 
-void find_legacy(const Inspection& look, std::vector<Finding>& found) {
-  Finding finding{"legacy-op",
-                  Severity::kHint,
-                  {},
-                  "",
-                  "",
-                  std::nullopt,
-                  "write the program out again with a current TensorFlow"};
+}  // namespace
+
+void find_batch_of_batch(const Inspection& look, NodeId batch, std::vector<Remark>& found) {
+  const Pipeline& p = look.pipeline;
+  if (!is_batch(p[batch].kind)) return;
+  const auto below = next_below(p, batch, false);
+  if (!below || !is_batch(p[*below].kind)) return;
+  found.push_back({{p[batch].name, p[*below].name},
+                   format("{} makes batches of the batches of {}", said(p[batch]), said(p[*below])),
+                   format("an element is [{}, {}, ...]", p[batch].count.value_or(-1),
+                          p[*below].count.value_or(-1)),
+                   std::nullopt,
+                   format("leave out {}", written(p[batch]))});
+}
+
+void find_unbatch(const Inspection& look, NodeId unbatch, std::vector<Remark>& found) {
+  const Pipeline& p = look.pipeline;
+  if (p[unbatch].kind != Kind::kUnbatch) return;
+  const auto below = next_below(p, unbatch, true);
+  if (!below || !is_batch(p[*below].kind)) return;
+  Costs without = look.analysis.costs;
+  double cost_s = 0;
+  for (const NodeId n : {unbatch, *below}) {
+    cost_s += without.nodes[n].work_s;
+    without.nodes[n].work_s = without.nodes[n].cpu_s = 0;
+  }
+  found.push_back(
+      {{p[unbatch].name, p[*below].name},
+       format("{} takes apart the batches of {}", said(p[unbatch]), said(p[*below])),
+       format("both take {} of the time a root element takes", share_of_period(look, cost_s)),
+       gain_per_s(look, without),
+       "leave the batches as they are; .rebatch(n) for another size"});
+}
+
+void find_legacy(const Inspection& look, std::vector<Remark>& found) {
+  Remark finding{{}, "", "", std::nullopt, "write the program out again with a current TensorFlow"};
   std::vector<std::string_view> ops;
   for (const Node& node : look.pipeline.nodes) {
     if (!std::ranges::binary_search(kLegacy, node.op) && !node.op.starts_with("Experimental"))
@@ -109,51 +108,21 @@ void find_legacy(const Inspection& look, std::vector<Finding>& found) {
   found.push_back(std::move(finding));
 }
 
-void find_nested_reads(const Inspection& look, NodeId n, std::vector<Finding>& found) {
-  const Pipeline& p = look.pipeline;
-  if (!p[n].outer || p[n].threading != Threading::kParallelInterleave) return;
-  const NodeId outer = *p[n].outer;
-  if (p[outer].threading != Threading::kParallelInterleave) return;
-  found.push_back(
-      {"nested-parallel-reads",
-       Severity::kHint,
-       {p[outer].name, p[n].name},
-       format("{} reads in parallel inside {}, which does so too: one of them is enough",
-              said(p[n]), said(p[outer])),
-       format("{} open files in each of {}", p[n].cycle_length.value_or(1),
-              p[outer].cycle_length.value_or(1)),
-       std::nullopt,
-       "leave out num_parallel_reads inside .interleave()"});
-}
-
 // Epochs that were seen to their end and took longer than their elements explain.
-void find_short_epochs(const Inspection& look, std::vector<Finding>& found) {
+void find_short_epochs(const Inspection& look, std::vector<Remark>& found) {
   const auto start_s = look.analysis.rate.epoch_start_s;
   if (!start_s || look.pipeline.dumps.empty()) return;
   const PipelineDump& dump = look.pipeline.dumps.back();
   const double elements = dump.epochs_elements / dump.epochs;
   const double epoch_s = elements * dump.time_s / dump.root_elements;
   found.push_back(
-      {"short-epochs",
-       Severity::kHint,
-       {look.pipeline[look.pipeline.root].name},
+      {{look.pipeline[look.pipeline.root].name},
        "epochs are so short that much of the time goes into making the iterators of the next one",
        format("{} epochs of {} elements, {} each, of which their elements need {}",
               format_count(dump.epochs), format_count(elements), format_seconds(epoch_s),
               format_seconds(epoch_s - *start_s)),
        std::nullopt,
        ".repeat() above the last shuffle, and count the steps of an epoch"});
-}
-
-}  // namespace
-
-void find_odd_shapes(const Inspection& look, std::vector<Finding>& found) {
-  for (std::size_t i = 0; i < look.pipeline.size(); ++i) {
-    find_batches(look, static_cast<NodeId>(i), found);
-    find_nested_reads(look, static_cast<NodeId>(i), found);
-  }
-  find_legacy(look, found);
-  find_short_epochs(look, found);
 }
 
 }  // namespace plumber

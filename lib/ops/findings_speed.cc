@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/number_format.h"
-#include "ops/inspection.h"
+#include "ops/rules.h"
 
 namespace plumber {
 namespace {
@@ -13,7 +13,6 @@ namespace {
 using fmt::format;
 
 constexpr double kMostlyHandOff = 0.5;
-constexpr double kWaits = 3;  // wall over CPU of a reader
 
 // Ops with a parallel form of their own.
 const char* parallel_argument(const Node& node) {
@@ -34,8 +33,32 @@ std::string with_argument(const Node& node, const std::string& argument) {
   return call + (call.ends_with("(") ? "" : ", ") + argument + ")";
 }
 
+// What the functions would bring in TensorFlow ops that took as long.
+std::optional<double> gain_without_lock(const Inspection& look) {
+  Costs costs = look.analysis.costs;
+  Setting changed = look.analysis.setting;
+  for (std::size_t i = 0; i < look.pipeline.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    if (!costs.nodes[n].python) continue;
+    costs.nodes[n].python = false;
+    if (look.pipeline[n].kind != Kind::kMap) continue;
+    changed[n].mode = Mode::kParallel;
+    changed[n].parallelism = std::max(changed[n].parallelism, std::floor(look.machine.cores));
+  }
+  return gain_between(look, evaluate(look.pipeline, costs, changed, look.machine));
+}
+
+// Control flow is refused by TensorFlow's inline executor; kernels that shard lose more than they
+// gain.
+bool can_be_inline(const Node& node) {
+  return node.kind == Kind::kMap && node.function && node.function->facts.control_flow.empty() &&
+         node.function->facts.sharding.empty();
+}
+
+}  // namespace
+
 // The sequential op with the largest share of the binding thread.
-void find_sequential(const Inspection& look, std::vector<Finding>& found) {
+void find_sequential(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   if (look.now.bounds.empty() || look.now.bounds.front().kind != BoundKind::kThread) return;
   const double calls = std::max(1.0, std::floor(look.machine.cores));
@@ -49,9 +72,7 @@ void find_sequential(const Inspection& look, std::vector<Finding>& found) {
     if (!gain) continue;
     const double work_s = look.analysis.costs.nodes[n].work_s;
     found.push_back(
-        {"sequential-op",
-         Severity::kHint,
-         {p[n].name},
+        {{p[n].name},
          format("{} runs one call at a time on the thread that limits the rate", said(p[n])),
          format("{} of work a root element, {} of its period", format_seconds(work_s),
                 share_of_period(look, work_s)),
@@ -62,7 +83,8 @@ void find_sequential(const Inspection& look, std::vector<Finding>& found) {
 }
 
 // A parallel op that binds with fewer calls than there are cores.
-void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
+void find_few_calls(const Inspection& look, std::vector<Remark>& found) {
+  if (look.now.bounds.empty()) return;
   const Pipeline& p = look.pipeline;
   const Bound& bound = look.now.bounds.front();
   if (bound.kind != BoundKind::kParallel || bound.nodes.empty()) return;
@@ -75,9 +97,7 @@ void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
   const auto gain = gain_per_s(look, changed);
   if (!gain) return;
   const double work_s = look.analysis.costs.nodes[n].work_s;
-  found.push_back({"few-calls",
-                   Severity::kHint,
-                   {p[n].name},
+  found.push_back({{p[n].name},
                    format("{} has {} in flight on {}", said(p[n]), now, counted(calls, "core")),
                    format("{} of work a root element in {}: {} at best", format_seconds(work_s),
                           now, format_rate(bound.bound_per_s)),
@@ -85,7 +105,8 @@ void find_few_calls(const Inspection& look, std::vector<Finding>& found) {
                    with_argument(p[n], format("num_parallel_calls={:.0f}", calls))});
 }
 
-void find_busy_cores(const Inspection& look, std::vector<Finding>& found) {
+void find_busy_cores(const Inspection& look, std::vector<Remark>& found) {
+  if (look.now.bounds.empty()) return;
   const Bound& bound = look.now.bounds.front();
   if (bound.kind != BoundKind::kCpu || bound.nodes.empty()) return;
   const auto& costs = look.analysis.costs.nodes;
@@ -96,7 +117,7 @@ void find_busy_cores(const Inspection& look, std::vector<Finding>& found) {
   const bool one = look.machine.cores == 1;
   const std::string cores =
       format("the {} {} busy", counted(look.machine.cores, "core"), one ? "is" : "are");
-  Finding finding{"cores-busy", Severity::kHint, {first.name}, "", "", std::nullopt, ""};
+  Remark finding{{first.name}, "", "", std::nullopt, ""};
   if (work_s < kMostlyHandOff * look.now.cpu_s) {
     finding.text = cores +
                    ", mostly with handing elements between threads: fewer parallel calls, or work "
@@ -112,46 +133,37 @@ void find_busy_cores(const Inspection& look, std::vector<Finding>& found) {
   found.push_back(std::move(finding));
 }
 
-void find_python(const Inspection& look, std::vector<Finding>& found) {
+void find_python(const Inspection& look, std::vector<Remark>& found) {
   const auto lock = std::ranges::find(look.now.bounds, BoundKind::kPythonLock, &Bound::kind);
   if (lock == look.now.bounds.end() || lock->nodes.empty()) return;
   const double held_s = 1 / lock->bound_per_s;
   if (held_s < 0.2 * look.now.period_s) return;
   std::vector<std::string> nodes;
   for (const NodeId n : lock->nodes) nodes.push_back(look.pipeline[n].name);
-  found.push_back({"python-lock", Severity::kWarning, std::move(nodes),
+  found.push_back({std::move(nodes),
                    "Python functions run one at a time under Python's lock: num_parallel_calls "
                    "cannot help them, nor more cores",
                    format("{} under the lock a root element: at most {}", format_seconds(held_s),
                           format_rate(lock->bound_per_s)),
-                   std::nullopt,
+                   gain_without_lock(look),
                    "write the function in TensorFlow ops, or prepare its results once in files"});
 }
 
-// Control flow is refused by TensorFlow's inline executor; kernels that shard lose more than they
-// gain.
-bool can_be_inline(const Node& node) {
-  return node.kind == Kind::kMap && node.function && node.function->facts.control_flow.empty() &&
-         node.function->facts.sharding.empty();
-}
-
-void find_overhead(const Inspection& look, std::vector<Finding>& found) {
+void find_overhead(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
-  if (!(look.now.period_s > 0) || look.now.dispatch_s < kMostlyHandOff * look.now.period_s) return;
-  Finding finding{"per-element-overhead",
-                  Severity::kWarning,
-                  {},
-                  "",
-                  "",
-                  std::nullopt,
-                  ".batch(N) before .map(f), with f for whole batches"};
+  if (look.now.bounds.empty() || !(look.now.period_s > 0)) return;
+  if (look.now.dispatch_s < kMostlyHandOff * look.now.period_s) return;
+  Remark finding{};
+  finding.python = ".batch(N) before .map(f), with f for whole batches";
   Setting changed = look.analysis.setting;
+  Costs batched = look.analysis.costs;
   double calls = 0;
   for (const NodeId n : look.now.bounds.front().nodes) {
     if (look.analysis.costs.nodes[n].calls <= 0 || changed[n].mode == Mode::kInline) continue;
     finding.nodes.push_back(p[n].name);
     calls += look.analysis.costs.nodes[n].calls;
     if (can_be_inline(p[n])) changed[n].mode = Mode::kInline;
+    batched.nodes[n].calls = std::min(batched.nodes[n].calls, 1.0);
   }
   finding.text =
       "elements are so small that handing each call to another thread takes most of the time: work "
@@ -159,10 +171,11 @@ void find_overhead(const Inspection& look, std::vector<Finding>& found) {
   finding.evidence = format("{} calls a root element, {} of its period is hand-off",
                             format_count(calls), share_of_period(look, look.now.dispatch_s));
   finding.gain_per_s = gain_per_s(look, changed);
+  if (!finding.gain_per_s) finding.gain_per_s = gain_per_s(look, batched);
   found.push_back(std::move(finding));
 }
 
-void find_no_prefetch(const Inspection& look, std::vector<Finding>& found) {
+void find_no_prefetch(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   NodeId root = p.root;
   while (p[root].kind == Kind::kWrapper && !p[root].inputs.empty()) root = p[root].inputs.front();
@@ -171,9 +184,7 @@ void find_no_prefetch(const Inspection& look, std::vector<Finding>& found) {
   changed[root].prefetch_above = true;
   const auto gain = gain_per_s(look, changed);
   if (!gain && look.now.period_s > 0) return;
-  found.push_back({"prefetch-missing",
-                   Severity::kHint,
-                   {p[root].name},
+  found.push_back({{p[root].name},
                    format("{} is the last node and works on the consumer's thread: while one "
                           "works, the other waits",
                           said(p[root])),
@@ -185,42 +196,23 @@ void find_no_prefetch(const Inspection& look, std::vector<Finding>& found) {
                    ".prefetch(2) at the end"});
 }
 
-// Dialect opstats only: there wall time and CPU of a reader are known apart.
-void find_waiting_readers(const Inspection& look, std::vector<Finding>& found) {
-  const Pipeline& p = look.pipeline;
-  if (p.dialect != Dialect::kOpstats || look.now.bounds.empty()) return;
-  const auto& binding = look.now.bounds.front().nodes;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto n = static_cast<NodeId>(i);
-    const NodeAnalysis& node = look.analysis.nodes[n];
-    if (p[n].kind != Kind::kFileSource || node.below_cache || !node.cpu_s_per_element) continue;
-    const bool binds = std::ranges::find(binding, n) != binding.end();
-    if (!binds || node.service_s < kWaits * *node.cpu_s_per_element) continue;
-    found.push_back({"latency-bound-source",
-                     Severity::kWarning,
-                     {p[n].name},
-                     format("{} waits for its files rather than reads them: more files open at "
-                            "once would hide that",
-                            said(p[n])),
-                     format("{} a record, of which {} on a core", format_seconds(node.service_s),
-                            format_seconds(*node.cpu_s_per_element)),
-                     std::nullopt,
-                     ".interleave(..., cycle_length=4*N, num_parallel_calls=4*N)"});
-  }
-}
-
-}  // namespace
-
-void find_slow_parts(const Inspection& look, std::vector<Finding>& found) {
-  if (!look.now.bounds.empty()) {
-    find_sequential(look, found);
-    find_few_calls(look, found);
-    find_busy_cores(look, found);
-    find_python(look, found);
-    find_overhead(look, found);
-    find_waiting_readers(look, found);
-  }
-  find_no_prefetch(look, found);
+// Each call in flight holds an element, and beyond a few a core they keep nothing busier.
+void find_many_calls(const Inspection& look, NodeId n, std::vector<Remark>& found) {
+  constexpr double kMany = 8;
+  const Node& node = look.pipeline[n];
+  const NodeSetting& setting = look.analysis.setting[n];
+  if (!is_parallel(setting.mode) || node.threading != Threading::kParallelCalls) return;
+  const NodeCost& cost = look.analysis.costs.nodes[n];
+  const double call_s = cost.calls > 0 ? cost.work_s / cost.calls : 0;
+  const bool waits = cost.cpu_s < 0.9 * cost.work_s;  // waiting calls may well be many
+  if (waits || call_s < kShortCall_s || setting.parallelism < kMany * look.machine.cores) return;
+  found.push_back(
+      {{node.name},
+       format("{} has far more calls at once than there are cores to work on them", said(node)),
+       format("{} on {}, {} held", counted(setting.parallelism, "call"),
+              counted(look.machine.cores, "core"), format_bytes(look.held_bytes[n])),
+       std::nullopt,
+       format("num_parallel_calls={:.0f}", 2 * look.machine.cores)});
 }
 
 }  // namespace plumber

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the searches for findings look at, and the searches (findings.h lists what they find).
+// What the rules behind findings() look at (rules.h).
 #pragma once
 
 #include <optional>
@@ -28,17 +28,13 @@ Inspection inspect(const Pipeline& pipeline, const Analysis& analysis);
 /// What another setting would bring, in root elements per second; nullopt if that is not known or
 /// less than 2 %.
 std::optional<double> gain_per_s(const Inspection& look, const Setting& changed);
+std::optional<double> gain_per_s(const Inspection& look, const Costs& changed);
+std::optional<double> gain_between(const Inspection& look, const Evaluation& changed);
 
 /// "42 %": a part of the period, of which there must be one.
 std::string share_of_period(const Inspection& look, double part_s);
 
 /// How the user wrote the node: ".map(_parse)".
 std::string written(const Node& node);
-
-void find_cache_faults(const Inspection& look, std::vector<Finding>& found);
-void find_large_buffers(const Inspection& look, std::vector<Finding>& found);
-void find_odd_shapes(const Inspection& look, std::vector<Finding>& found);
-void find_odd_order(const Inspection& look, std::vector<Finding>& found);
-void find_slow_parts(const Inspection& look, std::vector<Finding>& found);
 
 }  // namespace plumber

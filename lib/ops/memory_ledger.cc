@@ -82,7 +82,7 @@ class Ledger {
       case Kind::kShuffleRepeat:
         return shuffle(n);
       case Kind::kPrefetch:
-        return add(n, "prefetch", buffer(n) * b);
+        return add(n, "prefetch", std::min(buffer(n), elements(n, buffer(n))) * b);
       case Kind::kInterleave:
         return interleave(n);
       case Kind::kMapBatch:

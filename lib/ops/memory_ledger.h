@@ -3,12 +3,15 @@
 // and caches. Bytes of an element are payload, b_i; sizes are what the program and its settings
 // allow, not the fill of the moment.
 //
-//   shuffle             min(buffer, n) (b + 200 B): TensorFlow keeps about 200 B beside each
-//   element prefetch            buffer b calls in flight     p b; fused map and batch: (ceil(p /
-//   batch) + 1) batches interleave buffers  open files (256 KiB read ahead + what a parallel one
-//   fetches ahead) batch in flight     b window              size elements of the input groups
-//   elements read and not yet handed on, as they were counted cache               n (b + 200 B), in
-//   memory source tensors      n b of tensors that stand in the program itself
+//   shuffle             min(buffer, n) (b + 200 B): TensorFlow keeps some 200 B beside each
+//   prefetch            min(buffer, n) b
+//   calls in flight     p b; fused map and batch: (ceil(p / batch) + 1) batches
+//   interleave buffers  open files (256 KiB read ahead + what a parallel one fetches ahead)
+//   batch in flight     b
+//   window              size elements of the input
+//   groups              elements read and not yet handed on, as they were counted
+//   cache               n (b + 200 B), in memory
+//   source tensors      n b of tensors that stand in the program itself
 //
 // A node inside a function counts once for each of its iterators that are open at once. Nodes below
 // a filled cache hold nothing any more.

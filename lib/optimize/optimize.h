@@ -20,6 +20,7 @@ struct Limits {
   std::optional<DiskCache> disk_cache{};  // --disk-cache: where caches may be files
   bool cores_from_trace = false;
   bool memory_from_trace = false;
+  double processes = 1;  // equal ones on the host; all above is the share of one (host_share.h)
 };
 
 enum class Permission {

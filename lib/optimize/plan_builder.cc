@@ -217,13 +217,19 @@ class Builder {
     edit.gain_per_s = lost_per_s(without);
   }
 
+  bool fits_as_it_is() const {
+    return stock_memory_bytes(problem_) <= problem_.options->limits.memory_bytes;
+  }
+
   void add_buffer(NodeId id) {
     if (settled_.buffers[id] == 0) return;
     const std::int64_t now = problem_.node(id).buffer_size.value_or(0);
     const bool grows = now >= 0 && now < settled_.buffers[id];
     add(EditKind::kSetBuffer, id,
-        grows ? "one element in the consumer's hands, one ready, one in the making"
-              : "the program holds more than the memory it may use",
+        now == kAutotune && fits_as_it_is()
+            ? "a number in place of AUTOTUNE, which takes more while memory is free"
+        : grows ? "one element in the consumer's hands, one ready, one in the making"
+                : "the program holds more than the memory it may use",
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 

@@ -6,6 +6,7 @@
 
 #include "optimize/calls.h"
 #include "optimize/ledger.h"
+#include "optimize/programme_input.h"
 
 namespace plumber {
 namespace {
@@ -83,6 +84,24 @@ bool differs(const Problem& problem, const Settled& settled) {
     if (inserted || settled.changes[id] != nullptr) return true;
   }
   return false;
+}
+
+// A prefetch that AUTOTUNE sizes grows while memory is free, beyond any budget.
+void fix_buffers(const Problem& problem, double period_s, Settled& settled) {
+  if (problem.options->left_out.contains(EditKind::kSetBuffer)) return;
+  const PerNode<bool> active = active_nodes(*problem.pipeline, settled.setting);
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& node = problem.node(id);
+    const bool tuned = node.kind == Kind::kPrefetch && node.buffer_size == kAutotune;
+    if (!tuned || !active[id] || node.outer || settled.buffers[id] != 0) continue;
+    const int size = prefetch_size(problem, id, period_s);
+    const double bytes = problem.analysis->nodes[id].bytes_per_element;
+    const double counted = node.traced_buffer_size.value_or(0);
+    const double most = counted + std::max(0.0, settled.spare_bytes) / std::max(1.0, bytes);
+    settled.buffers[id] = std::max(1, static_cast<int>(std::min<double>(size, most)));
+    settled.spare_bytes -= (settled.buffers[id] - counted) * bytes;
+  }
 }
 
 }  // namespace
@@ -167,6 +186,7 @@ void fix_numbers(const Problem& problem, Settled& settled) {
     settled.fixed_autotune[id] = 1;
   }
   const NodeId last = last_node(*problem.pipeline);
+  fix_buffers(problem, period_s, settled);
   const double bytes = problem.analysis->nodes[last].bytes_per_element;
   const bool single =
       problem.node(last).kind == Kind::kPrefetch && problem.node(last).buffer_size == 1;

@@ -16,6 +16,7 @@
 #include "pipeline/fingerprint.h"
 #include "pipeline/function_facts.h"
 #include "pipeline/graph_scope.h"
+#include "pipeline/large_constants.h"
 #include "pipeline/node_attributes.h"
 #include "pipeline/program_options.h"
 #include "pipeline/seed_generators.h"
@@ -334,6 +335,7 @@ Pipeline build_pipeline(const Trace& trace) {
   Builder(trace, pipeline).run();
   pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
   pipeline.program_hash = program_hash(*trace.graph);
+  pipeline.large_constants = large_constants(*trace.graph);
   set_outer_of_inner_chains(pipeline);
   apply_determinism(*trace.graph, pipeline);
   warn_of_frozen_variables(pipeline);

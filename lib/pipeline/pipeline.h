@@ -140,6 +140,13 @@ struct Node {
   bool fused_upward = false;  // its counters are those of a fused node (MapAndBatch, ...) above it
 };
 
+/// A tensor that stands in the program itself, of 1 MiB or more.
+struct LargeConstant {
+  std::string node;  // the data set that takes it, else its own name
+  double bytes = 0;
+  bool operator==(const LargeConstant&) const = default;
+};
+
 struct Unaligned {
   std::vector<std::string> graph;  // nodes of the program without counters
   std::vector<std::string> model;  // iterators without a node of the program
@@ -185,6 +192,7 @@ struct Pipeline {
   ProgramOptions options;
   std::string graph_fingerprint;
   std::string program_hash;  // of all its bytes: tells apart what the fingerprint does not
+  std::vector<LargeConstant> large_constants;  // in the order of the program
   Unaligned unaligned;
   std::vector<std::string> warnings;
 

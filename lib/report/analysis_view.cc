@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/buffer_table.h"
 #include "report/node_table.h"
 #include "report/sections.h"
 #include "report/words.h"
@@ -169,6 +170,24 @@ Section bounds_section(const Pipeline& pipeline, const Analysis& analysis) {
   return {"bounds", "What limits the rate, lowest first", table};
 }
 
+// Of several processes on a host each holds all of it.
+void add_memory(Report& report, const Memory& memory) {
+  Fields fields{{{"held_bytes", "", Unit::kBytes, memory.held_bytes}}};
+  Sentence sum{"{} in all", {{Unit::kBytes, memory.held_bytes}}};
+  if (memory.processes > 1) {
+    const double host_bytes = memory.processes * memory.held_bytes;
+    fields.fields.push_back({"processes_per_host", "", Unit::kCount, memory.processes});
+    fields.fields.push_back({"host_bytes", "", Unit::kBytes, host_bytes});
+    sum = {"{} in each of {} processes, {} on the host",
+           {{Unit::kBytes, memory.held_bytes},
+            {Unit::kCount, memory.processes},
+            {Unit::kBytes, host_bytes}}};
+  }
+  report.sections.push_back({"memory", "", fields});
+  report.sections.push_back(
+      memory_items(memory.items, "Memory that the pipeline holds", std::move(sum)));
+}
+
 Section findings_section(const std::vector<Finding>& findings) {
   Table table;
   table.layout = Layout::kItems;
@@ -214,11 +233,8 @@ Report analysis_view(const Pipeline& pipeline, const Analysis& analysis) {
   report.sections.push_back(bottleneck_section(pipeline, analysis));
   report.sections.push_back(bounds_section(pipeline, analysis));
   report.sections.push_back(node_table(pipeline, analysis));
-  report.sections.push_back(
-      {"memory", "", Fields{{{"held_bytes", "", Unit::kBytes, analysis.memory.held_bytes}}}});
-  report.sections.push_back(
-      memory_items(analysis.memory.items, "Memory that the pipeline holds",
-                   {"{} in all", {{Unit::kBytes, analysis.memory.held_bytes}}}));
+  report.sections.push_back(buffer_table(pipeline, analysis));
+  add_memory(report, analysis.memory);
   report.sections.push_back({"unaligned", "",
                              Fields{{{"graph", "", Unit::kNone, pipeline.unaligned.graph},
                                      {"model", "", Unit::kNone, pipeline.unaligned.model},

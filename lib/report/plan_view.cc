@@ -188,6 +188,13 @@ Prose headline(const Pipeline& pipeline, const OptimizeResult& result) {
                                    : "Without a change the target takes {} cores.",
                                {{Unit::kCount, *result.more.unchanged_cores}}});
   }
+  if (const Limits& share = result.limits; share.processes > 1) {
+    prose.sentences.push_back(
+        {"All of this is for one of {} processes, which share the host's {} cores and {}.",
+         {{Unit::kCount, share.processes},
+          {Unit::kCount, share.processes * share.cores},
+          {Unit::kBytes, share.processes * share.memory_bytes}}});
+  }
   if (result.limits.cores_from_trace) {
     prose.sentences.push_back(
         {result.limits.cores == 1
@@ -207,11 +214,13 @@ void add_overview(Report& report, const OptimizeResult& result) {
   report.sections.push_back(json_field("graph_fingerprint", result.plan.graph_fingerprint));
   report.sections.push_back(json_field("model", word_of(result.model)));
   report.sections.push_back(json_field("status", word_of(result.status)));
-  report.sections.push_back({"limits", "",
-                             Fields{{{"cores", "", Unit::kCount, result.limits.cores},
-                                     {"memory_bytes", "", Unit::kBytes, result.limits.memory_bytes},
-                                     {"disk_bytes_per_s", "", Unit::kBytesPerSecond,
-                                      disk_rate_of(result.limits.disks)}}}});
+  Fields limits{
+      {{"cores", "", Unit::kCount, result.limits.cores},
+       {"memory_bytes", "", Unit::kBytes, result.limits.memory_bytes},
+       {"disk_bytes_per_s", "", Unit::kBytesPerSecond, disk_rate_of(result.limits.disks)}}};
+  if (result.limits.processes > 1)
+    limits.fields.push_back({"processes_per_host", "", Unit::kCount, result.limits.processes});
+  report.sections.push_back({"limits", "", limits});
   report.sections.push_back(disks_section(result.limits.disks));
   if (result.limits.disk_cache)
     report.sections.push_back(disk_cache_limits(*result.limits.disk_cache));

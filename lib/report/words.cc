@@ -72,6 +72,18 @@ std::string word_of(BoundKind kind) {
   return {};
 }
 
+std::string word_of(Level level) {
+  switch (level) {
+    case Level::kEmpty:
+      return "empty";
+    case Level::kBetween:
+      return "between";
+    case Level::kFull:
+      return "full";
+  }
+  return {};
+}
+
 std::string word_of(Severity severity) {
   switch (severity) {
     case Severity::kError:

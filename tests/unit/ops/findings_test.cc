@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include "catch2_any.h"
-#include "ops/cardinality.h"
-#include "ops/memory_ledger.h"
+#include "counted_analysis.h"
 #include "pipeline_builder.h"
 
 using namespace plumber;
@@ -16,32 +15,6 @@ FunctionFacts random_facts() {
   FunctionFacts f;
   f.random = {"RandomUniform"};
   return f;
-}
-
-// What an analysis knows of a pipeline, costs taken from the counters as they stand.
-Analysis analysis_of(const Pipeline& p, double cores = 4) {
-  Analysis a;
-  const PipelineDump& dump = p.dumps.back();
-  const auto visits = counted_visits(p);
-  const auto elements = elements_per_epoch(p, visits);
-  a.nodes = PerNode<NodeAnalysis>(p.size());
-  a.costs.nodes = PerNode<NodeCost>(p.size());
-  a.setting = traced_setting(p);
-  a.cores = cores;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto n = static_cast<NodeId>(i);
-    const Counters& c = dump.counters[n];
-    a.nodes[n].elements_per_epoch = elements[n];
-    a.nodes[n].bytes_per_element = c.elements > 0 ? c.bytes_produced / c.elements : 0;
-    a.nodes[n].materialized_bytes = materialized_bytes(elements[n], a.nodes[n].bytes_per_element);
-    NodeCost& cost = a.costs.nodes[n];
-    cost.elements = visits[n];
-    cost.work_s = cost.cpu_s = dump.root_elements > 0 ? c.service_s / dump.root_elements : 0;
-    if (p[n].function) cost.calls = visits[n];
-    if (p[n].function && !p[n].function->facts.python.empty()) cost.python = true;
-  }
-  a.memory = memory_ledger(p, a);
-  return a;
 }
 
 // The findings of that id, whole: "warning: text [evidence] (+gain) python"; "none".
@@ -103,7 +76,7 @@ TEST_CASE("finding: a take above a cache throws it away") {
     return finding(b.build(), "cache-discarded");
   };
   CHECK(program(10) ==
-        "warning: take (TakeDataset) above cache (CacheDatasetV2) may not read it to its end; "
+        "hint: take (TakeDataset) above cache (CacheDatasetV2) may not read it to its end; "
         "TensorFlow then throws the cache away and fills it anew in each epoch [take (TakeDataset) "
         "takes 10] .take(10).cache()\n");
   CHECK(program(80) == "none");
@@ -120,7 +93,7 @@ TEST_CASE("finding: a cache of file names") {
     return finding(b.build(), "cache-of-names");
   };
   CHECK(program(true) ==
-        "warning: names (CacheDatasetV2) keeps only the list that read (InterleaveDataset) reads "
+        "hint: names (CacheDatasetV2) keeps only the list that read (InterleaveDataset) reads "
         "from: "
         "nothing is read or decoded less often [the whole list is 120 B] .interleave().cache()\n");
   CHECK(program(false) == "none");
@@ -232,7 +205,8 @@ TEST_CASE("finding: Python functions under their lock") {
   CHECK(
       finding(b.build(), "python-lock") ==
       "warning: Python functions run one at a time under Python's lock: num_parallel_calls cannot "
-      "help them, nor more cores [10 ms under the lock a root element: at most 100/s] write the "
+      "help them, nor more cores [10 ms under the lock a root element: at most 100/s] (+265.3) "
+      "write the "
       "function in TensorFlow ops, or prepare its results once in files\n");
   CHECK(finding(b.build(), "sequential-op") == "none");
 }
