@@ -14,9 +14,9 @@ namespace plumber::simulated {
 namespace {
 
 constexpr int kMostBuffer = 512;
-constexpr double kMostCalls = 4;    // for each core
-constexpr double kSlack = 1.05;     // challengers may start more slowly
-constexpr double kConfirmed = 4;    // as long again
+constexpr double kMostCalls = 4;  // for each core
+constexpr double kSlack = 1.05;   // challengers may start more slowly
+constexpr double kConfirmed = 4;  // as long again
 
 bool inline_is_legal(const Node& node) {
   if (!node.function) return false;
@@ -28,7 +28,9 @@ bool inline_is_legal(const Node& node) {
 bool is_legal(const Problem& problem, NodeId id, Mode mode) {
   const bool inline_body = mode == Mode::kInline || mode == Mode::kParallelInline;
   if (inline_body && !inline_is_legal(problem.node(id))) return false;
-  return !is_parallel(mode) || why_elements_would_change(problem, id).empty();
+  if (!is_parallel(mode)) return true;
+  // Measured on TensorFlow: more calls that hold Python's lock bring nothing.
+  return !problem.cost(id).python && why_elements_would_change(problem, id).empty();
 }
 
 /// What a program asks for per root element, as events of a simulation.
@@ -94,8 +96,8 @@ void RandomPlans::draw_mode(NodeId id, Program& program) {
 }
 
 bool RandomPlans::may_prefetch(NodeId id, const Program& program) const {
-  return ways_[id].prefetch && (program.setting[id].cached ||
-                                !is_boundary(problem_.node(id), program.setting[id]));
+  return ways_[id].prefetch &&
+         (program.setting[id].cached || !is_boundary(problem_.node(id), program.setting[id]));
 }
 
 void RandomPlans::draw_buffer(NodeId id, Program& program) {
@@ -165,8 +167,7 @@ Outcome contest(const Problem& problem, const Settled& settled, const ContestOpt
   outcome.plan = describe(plan);
 
   RandomPlans random(problem, settled, options.seed);
-  const double budget =
-      std::max(problem.options->limits.memory_bytes, random.memory_bytes(plan));
+  const double budget = std::max(problem.options->limits.memory_bytes, random.memory_bytes(plan));
   Program best = plan;
   double best_glance = glance.rate_per_s;
   for (int i = 0; i < options.plans; ++i) {
@@ -186,6 +187,9 @@ Outcome contest(const Problem& problem, const Settled& settled, const ContestOpt
     best = std::move(challenger);
   }
   outcome.best = describe(best);
+  Settled as_best = settled;
+  as_best.setting = best.setting;
+  outcome.best_predicted_per_s = 1 / evaluate(problem, as_best).period_s;
   return outcome;
 }
 
@@ -197,11 +201,20 @@ std::string describe(const Program& program) {
     const Node& node = (*program.pipeline)[id];
     std::string word;
     switch (setting.mode) {
-      case Mode::kNone: break;
-      case Mode::kDispatched: word = "dispatched"; break;
-      case Mode::kInline: word = "inline"; break;
-      case Mode::kParallel: word = fmt::format("parallel {}", setting.parallelism); break;
-      case Mode::kParallelInline: word = fmt::format("pinline {}", setting.parallelism); break;
+      case Mode::kNone:
+        break;
+      case Mode::kDispatched:
+        word = "dispatched";
+        break;
+      case Mode::kInline:
+        word = "inline";
+        break;
+      case Mode::kParallel:
+        word = fmt::format("parallel {}", setting.parallelism);
+        break;
+      case Mode::kParallelInline:
+        word = fmt::format("pinline {}", setting.parallelism);
+        break;
     }
     if (setting.cached) word = "cached";
     if (node.kind == Kind::kPrefetch) word += fmt::format("size {}", program.buffers[id]);

@@ -55,6 +55,7 @@ struct Outcome {
   double predicted_per_s = 0;  // by ops/cost_model.h
   double best_per_s = 0;       // of the random plans
   double busy_cores = 0;       // of the plan
+  double best_predicted_per_s = 0;
   std::string plan, best;
   double ratio() const { return best_per_s / plan_per_s; }
 };

@@ -18,9 +18,8 @@ constexpr double kSigma = 0.5;  // of the logarithm of a call's work
 Host::Host(const HostOptions& options, const HandOff& hand_off)
     : options_(options),
       hand_off_(hand_off),
-      cores_(simulation_.add_server([cores = options.cores * options.usable](double n) {
-        return std::min(1.0, cores / n);
-      })),
+      cores_(simulation_.add_server(
+          [cores = options.cores * options.usable](double n) { return std::min(1.0, cores / n); })),
       python_free_(simulation_),
       calls_wait_(simulation_) {
   for (const Disk& disk : options.disks) {

@@ -27,8 +27,8 @@ struct HostOptions {
 /// The work of one call, element or copy.
 struct Work {
   double cpu_s = 0;
-  double wait_s = 0;      // asleep, for files or in Python
-  bool python = false;    // holds the lock while it works
+  double wait_s = 0;    // asleep, for files or in Python
+  bool python = false;  // holds the lock while it works
 };
 
 class Host {

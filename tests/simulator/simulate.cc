@@ -18,8 +18,12 @@ int positive(const std::optional<std::int64_t>& value, int otherwise) {
 class Builder {
  public:
   Builder(const Program& program, Host& host) : program_(program), host_(host) {
-    for (std::size_t i = 0; i < p().size(); ++i)
-      draws_.emplace_back(host.options().spread, host.options().seed + static_cast<unsigned>(i));
+    for (std::size_t i = 0; i < p().size(); ++i) {
+      const Node& node = p()[static_cast<NodeId>(i)];
+      const bool differs = node.function || node.kind == Kind::kFileSource;
+      draws_.emplace_back(differs ? host.options().spread : Spread::kNone,
+                          host.options().seed + static_cast<unsigned>(i));
+    }
   }
 
   StreamPtr build(NodeId n) {
@@ -93,7 +97,7 @@ class Builder {
     traits.calls = std::max(1, static_cast<int>(setting(n).parallelism));
     traits.work = work(n, calls(n));
     if (p()[n].kind == Kind::kBatch) traits.work.cpu_s *= 1 + h.cold_copy;
-    if (cost(n).calls > 0) {
+    if (h.wp > 0) {
       const double call_s = traits.work.cpu_s + traits.work.wait_s;
       const ParallelCall woken =
           parallel_call(h, call_s, {std::min(2.0, setting(n).parallelism), 2, inline_body});

@@ -118,8 +118,7 @@ class Simulation {
     double seconds;
     bool await_ready() const noexcept { return !(seconds > 0); }
     void await_suspend(std::coroutine_handle<> thread) const {
-      simulation.timers_.push(
-          {simulation.now_s_ + seconds, simulation.numbered_++, thread});
+      simulation.timers_.push({simulation.now_s_ + seconds, simulation.numbered_++, thread});
     }
     void await_resume() const noexcept {}
   };

@@ -15,7 +15,6 @@ Work drawn(Work work, Draw* draw) {
   return work;
 }
 
-
 Task pull(std::vector<Input>& inputs, Thread& thread) {
   for (Input& input : inputs) {
     for (int n = input.per_element.next(); n > 0; --n) co_await input.stream->next(thread);
