@@ -11,10 +11,11 @@
 namespace plumber {
 namespace {
 
-// Share of the cores that is usable where elements change threads often, and seldom.
+// Share of the cores that is usable where elements change threads after little work, and after
+// more. Work counts, not time: on many cores elements of any size change threads often.
 constexpr double kUsableSmall = 0.8;
 constexpr double kUsableLarge = 0.92;
-constexpr double kSmallWork_s = 150e-6;
+constexpr double kSmallWork_s = 300e-6;  // CPU between two hand-overs
 
 bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
   const bool inner_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
@@ -266,7 +267,7 @@ class Evaluator {
     const double ideal_s = core_s / machine_.cores;
     if (!costs_.hand_off_known) return ideal_s;
     const bool spare = most_short_calls_ >= kSpareCalls * machine_.cores;
-    const bool small = !spare && ideal_s < kSmallWork_s * most_handed_over_;
+    const bool small = !spare && core_s < kSmallWork_s * most_handed_over_;
     return ideal_s / (small ? kUsableSmall : kUsableLarge);
   }
 

@@ -28,9 +28,7 @@ bool inline_is_legal(const Node& node) {
 bool is_legal(const Problem& problem, NodeId id, Mode mode) {
   const bool inline_body = mode == Mode::kInline || mode == Mode::kParallelInline;
   if (inline_body && !inline_is_legal(problem.node(id))) return false;
-  if (!is_parallel(mode)) return true;
-  // Measured on TensorFlow: more calls that hold Python's lock bring nothing.
-  return !problem.cost(id).python && why_elements_would_change(problem, id).empty();
+  return !is_parallel(mode) || why_elements_would_change(problem, id).empty();
 }
 
 /// What a program asks for per root element, as events of a simulation.
@@ -70,7 +68,8 @@ RandomPlans::RandomPlans(const Problem& problem, const Settled& settled, unsigne
     ways.buffer = node.kind == Kind::kPrefetch;
     ways.prefetch = !node.outer && node.kind != Kind::kPrefetch && node.kind != Kind::kWrapper &&
                     problem.cost(id).elements > 0;
-    if (cached) continue;
+    // Measured on TensorFlow: more calls that hold Python's lock bring nothing.
+    if (cached || problem.cost(id).python) continue;
     ways.most_calls = static_cast<int>(kMostCalls * problem.machine.cores);
     if (!node.inner.empty() && node.cycle_length && *node.cycle_length > 0)
       ways.most_calls = std::min(ways.most_calls, static_cast<int>(*node.cycle_length));

@@ -69,9 +69,7 @@ Task Host::pool_thread() {
 
 void Thread::hand_over(int components) {
   const HandOff& h = host.hand_off();
-  const double cost_s = handover_s(h, std::exchange(since_buffer_s, 0)) + h.component * components;
-  owed_s_ += cost_s;
-  since_call_s += cost_s;
+  overhead(handover_s(h, std::exchange(since_buffer_s, 0)) + h.component * components);
 }
 
 double Draw::operator()() {

@@ -75,6 +75,8 @@ class Thread {
   explicit Thread(Host& runs_on) : host(runs_on) {}
 
   void work(double cpu_s) { owed_s_ += cpu_s, since_call_s += cpu_s, since_buffer_s += cpu_s; }
+  /// What handing over costs: no work in between, by which later hand-overs cost more.
+  void overhead(double cpu_s) { owed_s_ += cpu_s; }
   /// Pays for all the work since the last time.
   Simulation::Served settle() { return host.work(std::exchange(owed_s_, 0)); }
   /// Takes an element from a buffer or puts one there.

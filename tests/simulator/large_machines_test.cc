@@ -93,7 +93,9 @@ void show(const Subject& subject, double cores, const ContestOptions& given) {
               << "\n";
     for (const Bound& bound : evaluate(problem, plan.settled).bounds)
       std::cout << "      bound " << static_cast<int>(bound.kind) << " "
-                << subject.pipeline[bound.nodes.empty() ? subject.pipeline.root : bound.nodes.front()].name
+                << subject
+                       .pipeline[bound.nodes.empty() ? subject.pipeline.root : bound.nodes.front()]
+                       .name
                 << " " << bound.bound_per_s << "\n";
   }
   std::cout << std::flush;
@@ -116,7 +118,7 @@ TEST_CASE("explore", "[.explore]") {
   const char* only = std::getenv("ONLY");
   for (const Subject& subject : subjects)
     if (only == nullptr || subject.name == only)
-    for (const double cores : {16.0, 32.0, 64.0, 96.0}) show(subject, cores, options);
+      for (const double cores : {16.0, 32.0, 64.0, 96.0}) show(subject, cores, options);
 }
 
 }  // namespace plumber::simulated

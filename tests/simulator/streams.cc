@@ -138,7 +138,7 @@ class Calls : public Stream {
     for (;;) {
       while (static_cast<int>(results_.size()) >= traits_.calls) co_await taken_.wait();
       co_await pull(inputs_, runner_);
-      runner_.work(traits_.runner_s);
+      runner_.overhead(traits_.runner_s);
       co_await runner_.settle();
       bool* result = &results_.emplace_back(false);
       runner_.host.submit({drawn(traits_.work, traits_.draw), traits_.wake_s, traits_.spin_s, false,
