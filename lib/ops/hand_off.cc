@@ -71,9 +71,8 @@ double calls_at_once(const HandOff& h, const NodeCost& cost, const CallsInFlight
 
 }  // namespace
 
-double order_loss(double calls) {
-  constexpr double kHeldBack = 0.27;
-  return calls > 2 ? 1 + kHeldBack * std::log2(calls / 2) : 1;
+double order_loss(double calls, double held_back) {
+  return calls > 2 ? 1 + held_back * std::log2(calls / 2) : 1;
 }
 
 bool waits_for_order(const Node& node) { return node.function && node.deterministic; }
@@ -84,7 +83,7 @@ ParallelCost parallel_cost(const HandOff& h, const Node& node, const NodeCost& c
   const ParallelCall call = parallel_call(h, work_s, calls);
   double beside = calls_at_once(h, cost, calls);
   if (waits_for_order(node))
-    beside = std::min(beside, calls.parallelism / order_loss(calls.parallelism));
+    beside = std::min(beside, calls.parallelism / order_loss(calls.parallelism, kHeldBackAtLeast));
   ParallelCost all;
   all.serial_s = cost.work_s + cost.calls * call.wall_s;
   all.own_s = all.serial_s / beside;

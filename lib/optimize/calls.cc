@@ -56,7 +56,7 @@ double calls_in_order(double running) {
   constexpr double kPerDoubling = 0.08;
   const double busy = running * (1 + kPerDoubling * std::log2(running));
   double calls = busy;
-  for (int round = 0; round < 8; ++round) calls = busy * order_loss(calls);
+  for (int round = 0; round < 8; ++round) calls = busy * order_loss(calls, kHeldBackAtMost);
   return calls + kOrderSlack;
 }
 
@@ -90,7 +90,7 @@ struct InPool {
   /// neither runs nor is held back for its order stands in the queue.
   double waits() const {
     if (running <= 1) return 0;
-    return std::max(0.0, calls - running * order_loss(calls)) / per_root;
+    return std::max(0.0, calls - running * order_loss(calls, kHeldBackAtMost)) / per_root;
   }
 };
 
