@@ -12,10 +12,12 @@ namespace plumber {
 namespace {
 
 // Share of the cores that is usable where elements change threads after little work, and after
-// more. Work counts, not time: on many cores elements of any size change threads often.
+// more. Measured on two cores; on more of them elements of any size change threads often, so that
+// work must count and not time.
 constexpr double kUsableSmall = 0.8;
 constexpr double kUsableLarge = 0.92;
-constexpr double kSmallWork_s = 300e-6;  // CPU between two hand-overs
+constexpr double kSmallWork_s = 150e-6;  // of each of at most two cores, between two hand-overs
+constexpr double kMeasuredCores = 2;
 
 bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
   const bool inner_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
@@ -267,7 +269,8 @@ class Evaluator {
     const double ideal_s = core_s / machine_.cores;
     if (!costs_.hand_off_known) return ideal_s;
     const bool spare = most_short_calls_ >= kSpareCalls * machine_.cores;
-    const bool small = !spare && core_s < kSmallWork_s * most_handed_over_;
+    const bool small = !spare && core_s / std::min(machine_.cores, kMeasuredCores) <
+                                     kSmallWork_s * most_handed_over_;
     return ideal_s / (small ? kUsableSmall : kUsableLarge);
   }
 

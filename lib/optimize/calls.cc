@@ -103,7 +103,9 @@ InPool in_pool(const Problem& problem, NodeId id, const Pause& pause, double run
 /// All calls wait in one queue: whoever has more of them than cores keeps those of the others
 /// waiting, which then need as many more.
 int with_queue(const InPool& node, double waits) {
-  const double more = node.per_root * std::max(0.0, waits - node.waits());
+  constexpr double kBunched = 2;  // they come in bunches
+  const double own = node.waits();
+  const double more = own < waits ? node.per_root * (kBunched * waits - own) : 0;
   return static_cast<int>(std::min(std::ceil(node.calls + more - kRounding), 1e6));
 }
 
