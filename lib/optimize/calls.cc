@@ -51,9 +51,9 @@ double service_s(const Problem& problem, NodeId id, bool inline_body) {
 }
 
 /// Calls in flight that keep so many running, though the longest hold the others' results back: by
-/// simulation of 3 to 96 cores with calls of log-normal length, sigma 0.5, these are 97 % busy.
+/// simulation of 3 to 96 cores with calls of log-normal length, sigma 0.5, these are 98 % busy.
 double calls_in_order(double running) {
-  constexpr double kPerDoubling = 0.08;
+  constexpr double kPerDoubling = 0.1;
   const double busy = running * (1 + kPerDoubling * std::log2(running));
   double calls = busy;
   for (int round = 0; round < 8; ++round) calls = busy * order_loss(calls, kHeldBackAtMost);
@@ -103,7 +103,7 @@ InPool in_pool(const Problem& problem, NodeId id, const Pause& pause, double run
 /// All calls wait in one queue: whoever has more of them than cores keeps those of the others
 /// waiting, which then need as many more.
 int with_queue(const InPool& node, double waits) {
-  constexpr double kBunched = 2;  // they come in bunches
+  constexpr double kBunched = 3;  // they come in bunches
   const double own = node.waits();
   const double more = own < waits ? node.per_root * (kBunched * waits - own) : 0;
   return static_cast<int>(std::min(std::ceil(node.calls + more - kRounding), 1e6));

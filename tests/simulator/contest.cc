@@ -109,7 +109,8 @@ bool RandomPlans::may_prefetch(NodeId id, const Program& program) const {
 
 void RandomPlans::draw_buffer(NodeId id, Program& program) {
   NodeSetting& setting = program.setting[id];
-  setting.prefetch_above = may_prefetch(id, program) && uniform() < 0.4;
+  const bool wanted = uniform() < 0.4 || problem_.stock[id].prefetch_above;  // TensorFlow's own
+  setting.prefetch_above = may_prefetch(id, program) && wanted;
   if (setting.prefetch_above || ways_[id].buffer) program.buffers[id] = size(kMostBuffer);
 }
 

@@ -116,9 +116,16 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-/// bert_gzip reads with one reader, as written: while it opens a file nothing comes, which is no
-/// bound of the cost model, so that a second reader is an edit without a gain.
-double most_beaten(const std::string& name) { return name == "bert_gzip" ? 1.09 : 1.02; }
+/// Where a plan is beaten by more, and why.
+double most_beaten(const Round& round) {
+  // One reader, as written: while it opens a file nothing comes, which is no bound of the cost
+  // model, so that a second reader is an edit without a gain.
+  if (round.subject.name == "bert_gzip") return 1.09;
+  // Two changes are not offered that bring 1 % each: readers of 20 us of work as one thread, and
+  // bodies of 0.3 ms inline in parallel calls.
+  if (round.subject.name == "filtered" && round.cores < 32) return 1.04;
+  return 1.02;
+}
 
 void compare(const Round& round, int plans) {
   const Judged judged = judge(round, plans);
@@ -131,7 +138,7 @@ void compare(const Round& round, int plans) {
   if (plans >= kMany) std::cout << line << std::endl;
   INFO(line << "\nplan" << o.plan << "\nbest" << o.best);
   CHECK(o.plan_per_s > 0);
-  CHECK(o.ratio() <= most_beaten(round.subject.name) * judged.given_away);
+  CHECK(o.ratio() <= most_beaten(round) * judged.given_away);
 }
 
 void compare_all(int plans) {
