@@ -53,7 +53,7 @@ double service_s(const Problem& problem, NodeId id, bool inline_body) {
 /// Calls in flight that keep so many running, though the longest hold the others' results back: by
 /// simulation of 3 to 96 cores with calls of log-normal length, sigma 0.5, these are 98 % busy.
 double calls_in_order(double running) {
-  constexpr double kPerDoubling = 0.1;
+  constexpr double kPerDoubling = 0.12;
   const double busy = running * (1 + kPerDoubling * std::log2(running));
   double calls = busy;
   for (int round = 0; round < 8; ++round) calls = busy * order_loss(calls, kHeldBackAtMost);
@@ -80,32 +80,30 @@ double with_spare(const Problem& problem, NodeId id, const Pause& pause, double 
   return std::max(2.0, calls);
 }
 
-/// What a node asks of the pool: calls per root element, how many run, how many are in flight.
+/// What a node asks of the pool: calls per root element, how many of them in flight, and the root
+/// elements that are made while one of them waits for a thread.
 struct InPool {
   double per_root = 0;
-  double running = 0;
   double calls = 0;
-
-  /// Root elements that are made while a call waits for a thread of the pool: what is in flight and
-  /// neither runs nor is held back for its order stands in the queue.
-  double waits() const {
-    if (running <= 1) return 0;
-    return std::max(0.0, calls - running * order_loss(calls, kHeldBackAtMost)) / per_root;
-  }
+  double waits = 0;
 };
 
 InPool in_pool(const Problem& problem, NodeId id, const Pause& pause, double running) {
   const NodeCost& cost = problem.cost(id);
   const double per_root = cost.calls > 0 ? cost.calls : std::max(cost.elements, 1e-9);
-  return {per_root, running, with_spare(problem, id, pause, running)};
+  const double calls = with_spare(problem, id, pause, running);
+  // What is in flight and neither runs nor is held back for its order stands in the queue.
+  double waits = 0;
+  if (running > 1 && waits_for_order(problem.node(id)))
+    waits = std::max(0.0, calls - running * order_loss(calls, kHeldBackAtMost)) / per_root;
+  return {per_root, calls, waits};
 }
 
 /// All calls wait in one queue: whoever has more of them than cores keeps those of the others
 /// waiting, which then need as many more.
 int with_queue(const InPool& node, double waits) {
-  constexpr double kBunched = 3;  // they come in bunches
-  const double own = node.waits();
-  const double more = own < waits ? node.per_root * (kBunched * waits - own) : 0;
+  constexpr double kBunched = 2;  // they come in bunches
+  const double more = node.waits < waits ? node.per_root * (kBunched * waits - node.waits) : 0;
   return static_cast<int>(std::min(std::ceil(node.calls + more - kRounding), 1e6));
 }
 
@@ -124,7 +122,7 @@ double longest_wait(const Problem& problem, const Setting& setting, double perio
     if (!active[id] || setting[id].cached || !calls_pool(problem, id, setting[id])) continue;
     const bool inline_body = setting[id].mode == Mode::kParallelInline;
     const double running = service_s(problem, id, inline_body) / period_s;
-    longest = std::max(longest, in_pool(problem, id, pauses[id], running).waits());
+    longest = std::max(longest, in_pool(problem, id, pauses[id], running).waits);
   }
   return longest;
 }
@@ -178,7 +176,7 @@ PerNode<int> most_calls(const Problem& problem) {
           cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
       pool[id] = in_pool(problem, id, pauses[id], std::min(running, cores));
       if (problem.cost(id).calls > 0 && !mode_changes(problem.node(id).op).empty())
-        waits = std::max(waits, pool[id].waits());
+        waits = std::max(waits, pool[id].waits);
     }
   }
   for (std::size_t i = 0; i < most.size(); ++i) {
