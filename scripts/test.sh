@@ -62,6 +62,9 @@ tensorflow_tests() {
 
 laws_with_sanitizers() { build asan property_test && run_ctest asan "^property"; }
 
+# Plans for 16 to 96 cores against 10,000 random ones each, on the simulator: half an hour.
+large_machines() { build/release/tests/simulator_test "[.long]"; }
+
 # Rates of stock and rewritten programs side by side, and what tracing costs.
 measure_rates() {
   local python
@@ -76,15 +79,16 @@ export PLUMBER=$PWD/build/release/apps/plumber TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONT
 # assertions, so the tests of the parts run there. The laws run on thousands of random pipelines,
 # which takes the asan build five minutes.
 step "install packages" scripts/install_deps.sh --tests --tensorflow
-step "build release" build release plumber property_test
+step "build release" build release plumber property_test simulator_test
 step "build asan" build asan
-step "tests, release" run_ctest release "^(golden|program|layers|scripts|property)"
+step "tests, release" run_ctest release "^(golden|program|layers|scripts|property|simulator)"
 step "tests, asan" run_ctest asan "^(unit|golden|program)"
 step "style" python3 scripts/check_style.py
 step "clang-tidy" python3 scripts/check_style.py --tidy build/release --jobs "$(nproc)"
 step "tests with TensorFlow" tensorflow_tests
 if [[ $long -eq 1 ]]; then
   step "laws, asan" laws_with_sanitizers
+  step "large machines" large_machines
   step "measurements with TensorFlow" measuring_tests
   step "rates with TensorFlow" measure_rates
 fi

@@ -11,10 +11,13 @@
 namespace plumber {
 namespace {
 
-// Share of the cores that is usable where elements change threads often, and seldom.
+// Share of the cores that is usable where elements change threads after little work, and after
+// more. Measured on two cores; on more of them elements of any size change threads often, so that
+// work must count and not time.
 constexpr double kUsableSmall = 0.8;
 constexpr double kUsableLarge = 0.92;
-constexpr double kSmallWork_s = 150e-6;
+constexpr double kSmallWork_s = 150e-6;  // of each of at most two cores, between two hand-overs
+constexpr double kMeasuredCores = 2;
 
 bool is_parallel_interleave(const Node& node, const NodeSetting& s) {
   const bool inner_data_sets = node.kind == Kind::kInterleave || node.kind == Kind::kFlatMap;
@@ -285,7 +288,8 @@ class Evaluator {
     const double ideal_s = core_s / machine_.cores;
     if (!costs_.hand_off_known) return ideal_s;
     const bool spare = most_short_calls_ >= kSpareCalls * machine_.cores;
-    const bool small = !spare && ideal_s < kSmallWork_s * most_handed_over_;
+    const bool small = !spare && core_s / std::min(machine_.cores, kMeasuredCores) <
+                                     kSmallWork_s * most_handed_over_;
     return ideal_s / (small ? kUsableSmall : kUsableLarge);
   }
 

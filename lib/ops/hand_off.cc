@@ -71,11 +71,19 @@ double calls_at_once(const HandOff& h, const NodeCost& cost, const CallsInFlight
 
 }  // namespace
 
+double order_loss(double calls, double held_back) {
+  return calls > 2 ? 1 + held_back * std::log2(calls / 2) : 1;
+}
+
+bool waits_for_order(const Node& node) { return node.function && node.deterministic; }
+
 ParallelCost parallel_cost(const HandOff& h, const Node& node, const NodeCost& cost,
                            const CallsInFlight& calls) {
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
   const ParallelCall call = parallel_call(h, work_s, calls);
-  const double beside = calls_at_once(h, cost, calls);
+  double beside = calls_at_once(h, cost, calls);
+  if (waits_for_order(node))
+    beside = std::min(beside, calls.parallelism / order_loss(calls.parallelism, kHeldBackAtLeast));
   ParallelCost all;
   all.serial_s = cost.work_s + cost.calls * call.wall_s;
   all.own_s = all.serial_s / beside;

@@ -3,8 +3,12 @@
 //
 //   enough to keep the period:  1.2 S / t, with a hedge because demands are estimates: where one
 //                               node needs 95 calls and another 1, a small error in the second
-//                               would starve the first; and one more, because the elements keep
-//                               their order and a finished one may wait for a longer call
+//                               would starve the first; and one more
+//   results in order:           a long call holds the results of later ones back, which count
+//                               against the calls in flight (order_loss in ops/hand_off.h): with
+//                               c = S / t running c (1 + 0.12 log2 c) order_loss + 1
+//   beside such nodes:          calls of all nodes wait in one queue, so that the others get twice
+//                               as many more as they make while one waits
 //   short calls (below 0.2 ms): four times as many, so that threads find the next call waiting and
 //                               do not go to sleep between two (ops/hand_off.h), if their
 //                               elements are small

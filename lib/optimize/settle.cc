@@ -177,10 +177,9 @@ void fix_numbers(const Problem& problem, Settled& settled) {
       continue;
     const ModeChange* change = change_to(problem, id, settled.setting[id].mode);
     if (change == nullptr || problem.options->left_out.contains(change->edit)) continue;
-    double spare_bytes = 0;  // never more than AUTOTUNE would take
     const bool runs_on = active[id] && !(settled.setting[id].cached);
     Setting setting = runs_on ? settled.setting : unfilled(problem, settled.setting);
-    set_calls(problem, {id, runs_on ? period_s : first_s, most[id]}, spare_bytes, setting);
+    set_calls(problem, {id, runs_on ? period_s : first_s, most[id]}, settled.spare_bytes, setting);
     settled.setting[id].parallelism = setting[id].parallelism;
     settled.changes[id] = change;
     settled.fixed_autotune[id] = 1;

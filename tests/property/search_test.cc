@@ -151,7 +151,7 @@ OptimizeOptions random_options(RandomPipelines& random) {
 TEST_CASE("small pipelines: the fastest plan and the fewest edits of all combinations") {
   RandomPipelines random(11);
   int compared = 0, slower = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < 620; ++round) {
     const SmallPipeline p = random.next();
     const OptimizeOptions options = random_options(random);
     const Problem problem = make_problem(p.pipeline, p.analysis, options, {options.limits.cores});
