@@ -127,6 +127,10 @@ double rate_of_steps(const Options& options) {
 }
 
 void check_disk_cache(const Options& options) {
+  if (processes_of(options.processes) > 1)
+    throw Error(ErrorKind::kUsage, "--disk-cache",
+                "the processes of a host would all write the same file",
+                "plan for one process with its share of the host, and a folder for each");
   const bool paper = std::ranges::find(options.models, "paper") != options.models.end();
   if (!options.no_cache && !paper) return;
   throw Error(
