@@ -2307,61 +2307,166 @@ def _spec_of(leaf):
     return leaf.element_spec if isinstance(leaf, tf.data.Dataset) else type(leaf)
 
 
+# ---- hash of a program --------------------------------------------------------------------------
+# TensorFlow numbers nodes, functions, tables, caches and states of shuffles in the order of their
+# making, which is another one in the next call or process. What a program does is left: operations,
+# attributes, constants, and who reads whom.
+
+_NAMES = {"metadata", "shared_name", "container", "_class", "_gradient_op_type",
+          "_user_specified_name"}  # attributes without any other meaning
+
+
 def graph_hash(graph):
-    """The same for programs that differ in names only: TensorFlow numbers functions, tables and
-    caches in the order of their making, which is another one in another process."""
-    copy = graph_pb2.GraphDef.FromString(graph.SerializeToString())
-    functions, names, order = _functions_by_name(copy), {}, []
-
-    def rename(name):
-        if name in functions and name not in names:
-            names[name] = f"function_{len(names)}"
-            order.append(functions[name])
-        return names.get(name, name)
-
-    digest = hashlib.sha256()
-    _hash_nodes(copy.node, rename, digest)
-    for function in order:  # grows as functions call others
-        function.signature.name = rename(function.signature.name)
-        function.ClearField("attr")
-        _hash_nodes(function.node_def, rename, digest)
-        for part in (function.signature, *map(str, sorted(function.ret.items()))):
-            data = part if isinstance(part, str) else str(part)
-            digest.update(data.encode())
-    return digest.hexdigest()
+    """The same for programs that differ in names only, and in the order of what has no order."""
+    names = handles(graph)
+    shared = [names.index(name) for name in names]  # who shares a state with whom
+    return hashlib.sha256(f"{_Canonical(graph).main.digest} {shared}".encode()).hexdigest()
 
 
 def handles(graph):
     """Names of the resources that a program shares with its process, such as the state of a seeded
     shuffle: the same program made again has others, in the same places."""
-    return [value.name for value in _handle_values(graph)]
+    return [value.name for value in _handle_values(_Canonical(graph).nodes())]
 
 
 def _rename_handles(graph, names):
-    for value in _handle_values(graph):
+    for value in _handle_values(all_nodes(graph)):
         value.name = names.get(value.name, value.name)
 
 
-def _handle_values(graph):
-    for node in all_nodes(graph):
-        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE:
+def _handle_values(nodes):
+    for node in nodes:
+        if _is_handle(node):
             yield from node.attr["value"].tensor.resource_handle_val
 
 
-def _hash_nodes(nodes, rename, digest):
-    for node in nodes:
-        node.op = rename(node.op)
-        is_handle = node.attr["dtype"].type == types_pb2.DT_RESOURCE if "dtype" in node.attr else 0
-        if is_handle:
-            node.attr.pop("value", None)
-        for name in ("metadata", "shared_name", "_user_specified_name"):
-            node.attr.pop(name, None)
-        for value in node.attr.values():
-            if value.HasField("func"):
-                value.func.name = rename(value.func.name)
-            for function in value.list.func if value.HasField("list") else ():
-                function.name = rename(function.name)
-        digest.update(node.SerializeToString(deterministic=True))
+def _is_handle(node):
+    return node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
+
+
+_Body = collections.namedtuple("_Body", "digest nodes")
+
+
+class _Canonical:
+    """The main graph and each function of a program: the digest of its content, and its nodes in
+    an order that follows from the content."""
+
+    def __init__(self, graph):
+        self._functions = _functions_by_name(graph)
+        self._bodies = {}
+        self.main = self._body(graph.node, {}, [n.name for n in graph.node if n.op == "_Retval"])
+
+    def nodes(self):
+        """Those of the main graph, then of every function in the order of first use."""
+        bodies, seen = [self.main], set()
+        for body in bodies:  # grows as functions call others
+            for node in body.nodes:
+                yield node
+                for name in self._called(node):
+                    if name not in seen:
+                        seen.add(name)
+                        bodies.append(self._function(name))
+
+    def _called(self, node):
+        return [name for name in (node.op, *_called(node)) if name in self._functions]
+
+    def _function(self, name):
+        if name not in self._bodies:
+            function = self._functions[name]
+            arguments = {argument.name: f"argument {place} {argument.type}"
+                         for place, argument in enumerate(function.signature.input_arg)}
+            self._bodies[name] = self._body(
+                function.node_def, arguments,
+                [function.ret[output.name] for output in function.signature.output_arg])
+        return self._bodies[name]
+
+    def _body(self, nodes, arguments, outputs):
+        """By first need of the outputs, inputs before; what must only run, or run before (control
+        inputs), has no order but that of its content."""
+        nodes = {node.name: node for node in nodes}
+        own = {name: self._own(node) for name, node in nodes.items()}
+
+        def data(name):
+            return [text for text in nodes[name].input if text[0] != "^"]
+
+        def control(name):
+            return [text for text in nodes[name].input if text[0] == "^"]
+
+        def digest(name, known):
+            return _sha256(own[name], *(_read(text, known) for text in data(name)),
+                           *sorted(_read(text, known) for text in control(name)))
+
+        contents = dict(arguments)
+        for name in _inputs_first(nodes, nodes, lambda name: data(name) + control(name)):
+            contents[name] = digest(name, contents)
+        in_order = _inputs_first(
+            nodes, [*map(_source, outputs), *sorted(nodes, key=contents.get)],
+            lambda name: data(name) + sorted(control(name), key=lambda t: contents[_source(t)]))
+        places, digests = dict(arguments), []
+        for place, name in enumerate(in_order):
+            digests.append(digest(name, places))
+            places[name] = str(place)
+        digests.extend(_read(output, places) for output in outputs)
+        return _Body(_sha256(*digests), [nodes[name] for name in places if name in nodes])
+
+    def _own(self, node):
+        """What a node is without its inputs."""
+        parts = [self._operation(node.op)]
+        for name in sorted(set(node.attr) - _NAMES):
+            value = node.attr[name]
+            functions = [value.func] if value.HasField("func") else value.list.func
+            if name == "value" and _is_handle(node):
+                continue
+            parts.append(name)
+            parts += [self._of_function(function) for function in functions]
+            parts += [] if functions else [value.SerializeToString(deterministic=True)]
+        return _sha256(*parts)
+
+    def _of_function(self, function):
+        """Of a function's use: its name or content, and the attributes that it is given."""
+        attributes = [part for name in sorted(function.attr) for part in
+                      (name, function.attr[name].SerializeToString(deterministic=True))]
+        return _sha256(self._operation(function.name), *attributes)
+
+    def _operation(self, name):
+        return self._function(name).digest if name in self._functions else name
+
+
+def _source(text):
+    """The node of an input: NAME, NAME:PORT or ^NAME."""
+    return text.lstrip("^").split(":", maxsplit=1)[0]
+
+
+def _read(text, known):
+    """An input with what is known of its node in place of the name."""
+    return f"{text[:1] == '^'} {known.get(_source(text), '')} {text.partition(':')[2]}"
+
+
+def _inputs_first(nodes, roots, inputs):
+    """Names reached from the roots, each once and after its inputs (but for loops)."""
+    opened, done = set(), set()
+    for root in roots:
+        waiting = [root]
+        while waiting:
+            name = waiting[-1]
+            if name in opened or name not in nodes:
+                waiting.pop()
+                if name in opened and name not in done:
+                    done.add(name)
+                    yield name
+                continue
+            opened.add(name)
+            waiting += [source for source in map(_source, reversed(inputs(name)))
+                        if source not in opened]
+
+
+def _sha256(*parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode()
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
 
 
 # ---- command line -------------------------------------------------------------------------------
