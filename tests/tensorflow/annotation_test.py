@@ -85,6 +85,23 @@ class CacheFolderTest(AnnotationTest):
         self.assertIs(self.call(make), dataset)
         self.assertEqual(len(self.tuners), 1)
 
+    def test_no_gain_on_a_busy_machine_is_not_believed_for_ever(self):
+        dataset = self.make()
+        make = self.scripted(speeds=[0.5])(lambda: dataset)
+        with unittest.mock.patch.object(plumber_tf.OthersCores, "since", lambda _: 1.25):
+            self.call(make)
+        self.assertIn("other processes took 1.2 cores meanwhile: it is tuned again in 1 h",
+                      self.said)
+        self.call(make)
+        self.assertEqual((len(self.tuners), self.said), (1, ""))
+        later = time.time() + plumber_tf.BUSY_LIFE_S
+        with unittest.mock.patch.object(plumber_tf.time, "time", lambda: later), \
+                unittest.mock.patch.object(plumber_tf.OthersCores, "since", lambda _: 0.0):
+            self.call(make)
+        self.assertEqual(len(self.tuners), 2)
+        note, = (self.folder / "tuned").glob("*.json")
+        self.assertNotIn("until", note.read_text(encoding="utf-8"))
+
     def test_half_a_cache_entry_is_none(self):
         make = self.scripted()(self.make)
         self.call(make)
