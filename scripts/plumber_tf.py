@@ -942,14 +942,14 @@ _BOUNDS = {
 }
 _CALIBRATION_BATCH = 256
 _TURN_S = 0.002
-_MOST_RUNS = 6  # of each case
+_MOST_RUNS = 4  # of each case
 _QUIET = 1.2  # wall over CPU of work that has a core for itself
 _HASH_BYTES_PER_S = 2e9  # about; the work itself is measured
 
 
 def calibrate(seconds=6.0, progress=None):
     """Measures the machine's constants (all but next_s, which belongs to a pipeline); returns them
-    and whether other processes disturbed it. A disturbed one takes up to three times as long: the
+    and whether other processes disturbed it. A disturbed one takes up to twice as long: the
     least of more runs counts, each as long as before, because short ones find threads awake."""
     cases = {name: make() for name, make in _calibration_cases().items()}
     share = seconds * 0.8 / len(cases) / 2  # the rest is building the pipelines

@@ -202,13 +202,13 @@ class CalibrationTest(unittest.TestCase):
 
         def measure(dataset, *_):
             seen.append(dataset)
-            return plumber_tf._Cost(20.0 if len(seen) > 4 * 3 else 40.0, 20.0, 20.0)
+            return plumber_tf._Cost(20.0 if len(seen) > 2 * 3 else 40.0, 20.0, 20.0)
         names = ["source", "few inline", "many inline"]
         with unittest.mock.patch.multiple(
                 plumber_tf, _measure=measure, _constants=lambda costs: {"handover_max_s": 5.0},
                 _calibration_cases=lambda: {name: lambda: 0 for name in names}):
             calibration, disturbed = plumber_tf.calibrate()
-        self.assertEqual((len(seen), disturbed), (6 * 3, False))
+        self.assertEqual((len(seen), disturbed), (4 * 3, False))
         self.assertAlmostEqual(calibration.handover_max_s, 5e-6)
 
     def test_empty_next_is_the_least_of_short_turns(self):
