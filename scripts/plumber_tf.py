@@ -2380,7 +2380,7 @@ class _Annotation:
             if found["edits"]:
                 tuned, _ = _read_graph(file)
                 _rename_handles(tuned, dict(zip(found["handles"], handles(graph))))
-                dataset = load(tuned, dataset.element_spec)
+                dataset = _as_long_as(dataset, load(tuned, dataset.element_spec))
             return Tuned(dataset, key, file, found["fill"])
         except (Error, OSError) as error:
             self._say(f"warning: left as written: {error}")
@@ -2436,6 +2436,15 @@ class _Annotation:
         place = medians.index(max(medians))
         _write(choice, json.dumps({"place": place, "rates": medians}).encode())
         return place
+
+
+def _as_long_as(written, tuned):
+    """The tuned data set with the length that the written one tells, where a rewrite hides it:
+    Keras counts the steps of an epoch by it."""
+    count = written.cardinality()
+    if tuned.cardinality() == tf.data.UNKNOWN_CARDINALITY and count >= 0:
+        return tuned.apply(tf.data.experimental.assert_cardinality(count))
+    return tuned
 
 
 def _spec_of(leaf):
