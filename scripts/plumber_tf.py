@@ -29,6 +29,7 @@ import ctypes
 import functools
 import hashlib
 import importlib.util
+import inspect
 import itertools
 import json
 import math
@@ -68,11 +69,21 @@ def _quiet_stderr():
 
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if __name__ == "__main__" else "2")
-with _quiet_stderr() if __name__ == "__main__" else contextlib.nullcontext():
-    import tensorflow as tf  # noqa: E402
-from google.protobuf import descriptor_pb2, descriptor_pool, message  # noqa: E402
-from google.protobuf import message_factory, text_format  # noqa: E402
-from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2  # noqa: E402
+NEEDS = f"plumber_tf.py needs TensorFlow 2.17 or later, which {sys.executable} does not have"
+TO_GET_IT = ("pip install 'tensorflow>=2.17', or run it with the Python that plumber's "
+             "scripts/tensorflow_python.sh makes and prints")
+try:
+    with _quiet_stderr() if __name__ == "__main__" else contextlib.nullcontext():
+        import tensorflow as tf
+    from google.protobuf import descriptor_pb2, descriptor_pool, message
+    from google.protobuf import message_factory, text_format
+    from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2
+except ModuleNotFoundError as _missing:
+    if _missing.name != "tensorflow":
+        raise
+    if __name__ != "__main__":
+        raise ModuleNotFoundError(f"{NEEDS}\nhint: {TO_GET_IT}", name="tensorflow") from None
+    tf = None  # --help works, commands say it
 
 RECORDER_VERSION = "plumber_tf 1"
 POLL_S = 0.020
@@ -163,7 +174,7 @@ def _trace_messages():
     return {name: message_class(entry) for name, entry in descriptor.message_types_by_name.items()}
 
 
-MESSAGES = _trace_messages()
+MESSAGES = _trace_messages() if tf else {}
 
 
 def read_trace(path):
@@ -227,7 +238,8 @@ def _umask():
 
 # ---- element_spec as text -----------------------------------------------------------------------
 # JSON, one object a node: {"tensor": {...}}, {"sparse": ...}, {"ragged": ...}, {"tuple": [...]},
-# {"dict": [[key, node], ...]}, {"dataset": ...}, {"optional": ...}, {"none": true}. Never eval.
+# {"dict": [[key, node], ...]} ("ordered": an OrderedDict), {"dataset": ...}, {"optional": ...},
+# {"none": true}. Never eval.
 
 def spec_to_text(spec):
     return json.dumps(_spec_to_json(spec), separators=(",", ":"))
@@ -262,7 +274,9 @@ def _spec_to_json(spec):
             return {"tuple": items, "name": type(spec).__name__, "fields": list(spec._fields)}
         return {"tuple": items}
     if isinstance(spec, collections.abc.Mapping):
-        return {"dict": [[key, _spec_to_json(value)] for key, value in spec.items()]}
+        items = [[key, _spec_to_json(value)] for key, value in spec.items()]
+        ordered = isinstance(spec, collections.OrderedDict)
+        return {"dict": items, **({"ordered": True} if ordered else {})}
     raise Error(f"element_spec holds a {type(spec).__name__}, which has no text form here",
                 "pass element_spec to load()")
 
@@ -287,7 +301,8 @@ def _spec_from_json(node):
         if "name" in node:
             return collections.namedtuple(node["name"], node["fields"])(*items)
         return tuple(items)
-    return {key: _spec_from_json(value) for key, value in node["dict"]}
+    items = {key: _spec_from_json(value) for key, value in node["dict"]}
+    return collections.OrderedDict(items) if node.get("ordered") else items
 
 
 def _shape_to_json(shape):
@@ -353,17 +368,36 @@ def check(dataset, name="program"):
     try:
         next(iter(dataset), None)
     except Exception as error:  # TensorFlow raises PyFunc failures as several classes
-        text = str(error).split("\n")[0]
-        if "Could not find callback" in str(error):
-            raise Error(
-                f"{name}: it calls Python functions (numpy_function, py_function, from_generator),"
-                " which live in the process that made the program and cannot be loaded in another",
-                "build the original data set first in this process (the functions are found by the"
-                " order of their making), or apply the plan's Python lines to the source"
-            ) from error
-        if "Single-threaded executor does not support" in str(error):
-            raise Error(f"{name}: a function with control flow can't run inline: {text}") from error
-        raise Error(f"{name}: fails at its first element: {text}") from error
+        raise _failure(error, name, "its first element") from error
+
+
+def _failure(error, name, element):
+    """The Error of a data set that raised one at some element."""
+    if "Could not find callback" in str(error):
+        return Error(
+            f"{name}: it calls Python functions (numpy_function, py_function, from_generator),"
+            " which live in the process that made the program and cannot be loaded in another",
+            "build the original data set first in this process (the functions are found by the"
+            " order of their making), or apply the plan's Python lines to the source")
+    text = _said(error)
+    if "Single-threaded executor does not support" in text:
+        return Error(f"{name}: a function with control flow can't run inline: {text}")
+    missing = re.search(r"(\S+); No such file or directory", text)
+    relative = missing and not _is_absolute(missing.group(1))
+    return Error(f"{name}: fails at {element}: {text}",
+                 f"{missing.group(1)} is relative to the folder of the process that reads it (now "
+                 f"{os.getcwd()}): run in the folder where the program was made, or make it with "
+                 "absolute names" if relative else None)
+
+
+def _said(error):
+    """What TensorFlow says of a fault, without the names of its own nodes."""
+    text = re.sub(r"\{\{\w+ [^}]*\}\}\s*|\[\[\]\]|\s*\[Op:\w+\].*", "", str(error)).strip()
+    return f"{type(error).__name__}: {text.partition(chr(10))[0].strip()}"
+
+
+def _is_absolute(name):
+    return os.path.isabs(name) or re.match(r"[a-z0-9]+://", name) is not None
 
 
 def _compare_environment(graph, name):
@@ -457,18 +491,27 @@ def python_functions(graph):
 
 def source_files(graph):
     """Name and size of every file that a string constant of the program names."""
-    names = set()
-    for node in all_nodes(graph):
-        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_STRING:
-            names.update(_file_names(node.attr["value"].tensor))
     sizes = {}
-    for name in sorted(names):
+    for name in sorted(_names(graph)):
         with contextlib.suppress(UnicodeDecodeError, OSError, ValueError, tf.errors.OpError):
             text = name.decode()
             size = _file_size(text)
             if size is not None:
                 sizes[text] = size
     return sizes
+
+
+def relative_files(graph):
+    """Names of files that mean other ones, or none, in another folder."""
+    texts = (name.decode(errors="replace") for name in sorted(_names(graph)))
+    return [text for text in texts if not _is_absolute(text) and os.path.isfile(text)]
+
+
+def _names(graph):
+    """What may be file names among the constants of a program."""
+    return set(itertools.chain.from_iterable(
+        _file_names(node.attr["value"].tensor) for node in all_nodes(graph)
+        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_STRING))
 
 
 def _file_names(tensor):
@@ -490,7 +533,7 @@ def _is_file(name):
 
 
 def _file_size(name):
-    if re.match(r"[a-z0-9]+://", name):
+    if "://" in name and _is_absolute(name):
         status = tf.io.gfile.stat(name)
         return None if status.is_directory else status.length
     return os.path.getsize(name) if os.path.isfile(name) else None
@@ -898,32 +941,37 @@ _BOUNDS = {
     "next_s": (2, 2000),
 }
 _CALIBRATION_BATCH = 256
+_TURN_S = 0.002
+_MOST_RUNS = 4  # of each case
 _QUIET = 1.2  # wall over CPU of work that has a core for itself
 _HASH_BYTES_PER_S = 2e9  # about; the work itself is measured
 
 
 def calibrate(seconds=6.0, progress=None):
     """Measures the machine's constants (all but next_s, which belongs to a pipeline); returns them
-    and whether other processes disturbed it."""
+    and whether other processes disturbed it. A disturbed one takes up to twice as long: the
+    least of more runs counts, each as long as before, because short ones find threads awake."""
     cases = {name: make() for name, make in _calibration_cases().items()}
     share = seconds * 0.8 / len(cases) / 2  # the rest is building the pipelines
     runs = collections.defaultdict(list)
-    for _ in range(2):  # the less disturbed of two
-        for name, dataset in cases.items():
-            runs[name].append(_measure(dataset, share, _CALIBRATION_BATCH))
-            if progress is not None:
-                progress(time.monotonic())
-    seen = {name: _Cost(*map(min, zip(*costs))) for name, costs in runs.items()}
-    constants = _constants(seen)
+    disturbed = True
+    while disturbed and len(runs["source"]) < _MOST_RUNS:
+        for _ in range(2):
+            for name, dataset in cases.items():
+                runs[name].append(_measure(dataset, share, _CALIBRATION_BATCH))
+                if progress is not None:
+                    progress(time.monotonic())
+        seen = {name: _Cost(*map(min, zip(*costs))) for name, costs in runs.items()}
+        # A chain on one thread is never idle: wall time beyond its CPU is waiting for a core.
+        disturbed = _QUIET < statistics.median(
+            cost.wall / cost.cpu for name, cost in seen.items()
+            if "inline" in name and "parallel" not in name)
     result = MESSAGES["Calibration"](cores=cores_allowed())
-    for name, value in constants.items():
+    for name, value in _constants(seen).items():
         low, high = _BOUNDS[name]
         unit = 1.0 if name == "handover_slope" else 1e-6
         setattr(result, name, min(max(value, low), high) * unit)
-    # A chain on one thread is never idle: wall time beyond its CPU is waiting for a core.
-    busy = statistics.median(seen[name].wall / seen[name].cpu for name in seen if "inline" in name
-                             and "parallel" not in name)
-    return result, busy > _QUIET
+    return result, disturbed
 
 
 _Cost = collections.namedtuple("_Cost", "wall cpu nodes")  # microseconds an element
@@ -1064,16 +1112,31 @@ def _run_maps_inline(dataset, keep_parallel=False, eligible=lambda node: True):
     return load(graph, dataset.element_spec)
 
 
-def empty_next_s(element_spec, seconds=0.3):
-    """Seconds that Python needs for one next() on elements of this structure, without any work."""
+def empty_next_s(element_spec, seconds=0.4):
+    """Seconds that Python needs for one next() on elements of this structure, without any work: the
+    least of many turns shorter than a time slice, because whoever takes the core only adds."""
     try:
         element = tf.nest.map_structure(_empty_value, element_spec)
-        dataset = tf.data.Dataset.from_tensors(element).repeat()
-        wall = _measure(dataset, seconds).wall
+        iterator = iter(tf.data.Dataset.from_tensors(element).repeat().with_options(
+            _bare_options()))
+        _turn_us(iterator, seconds / 5)
+        end = time.monotonic() + seconds * 0.8
+        wall = _turn_us(iterator, _TURN_S)
+        while time.monotonic() < end:
+            wall = min(wall, _turn_us(iterator, _TURN_S))
     except (ValueError, TypeError, NotImplementedError, tf.errors.OpError):
         return 0.0  # a structure without constant values: unknown
     low, high = _BOUNDS["next_s"]
     return min(max(wall, low), high) * 1e-6
+
+
+def _turn_us(iterator, seconds):
+    """Microseconds of one next(), over so many seconds."""
+    began, count = time.monotonic(), 0
+    while (elapsed := time.monotonic() - began) < seconds or not count:
+        next(iterator)
+        count += 1
+    return elapsed / count * 1e6
 
 
 def _empty_value(spec):
@@ -1190,6 +1253,10 @@ def _prepare(dataset, mode):
     if any(node.op.startswith("DataServiceDataset") for node in all_nodes(recorder.program)):
         recorder.warnings.append("a tf.data service does part of the work: the counters hold only "
                                  "what this process does")
+    relative = relative_files(recorder.program)
+    if relative:
+        recorder.warnings.append(f"the program names files relative to {os.getcwd()}, such as "
+                                 f"{relative[0]}: what is made of it runs in this folder only")
     options = _bare_options() if mode == "bare" else _autotune_on()
     return recorder, _watched(dataset.with_options(options), recorder)
 
@@ -1287,23 +1354,26 @@ def record(dataset, seconds, path, *, every=None, progress=None, setup=None):
     end = time.monotonic() + seconds
     with contextlib.suppress(KeyboardInterrupt):  # what was recorded until then is a trace, too
         while time.monotonic() < end:
-            if not _pull_epoch(iter(watched), end, progress):
+            if not _pull_epoch(watched, end, progress):
                 raise Error("the data set is empty")
     recorder.finish()
     dumps.finish()
     return recorder
 
 
-def _pull_epoch(iterator, end, progress):
+def _pull_epoch(dataset, end, progress):
     """True if the epoch had elements."""
     count = 0
-    for _ in iterator:
-        count += 1
-        now = time.monotonic()
-        if progress is not None:
-            progress(now)
-        if now >= end:
-            break
+    try:
+        for _ in dataset:
+            count += 1
+            now = time.monotonic()
+            if progress is not None:
+                progress(now)
+            if now >= end:
+                break
+    except tf.errors.OpError as error:
+        raise _failure(error, "the data set", f"element {count}") from error
     return count > 0
 
 
@@ -1434,6 +1504,8 @@ def _command_serve(_):
             answer = {"value": server.answer(json.loads(line))}
         except Error as error:
             answer = {"error": str(error)}
+        except tf.errors.OpError as error:
+            answer = {"error": str(_failure(error, server.name, "an element"))}
         except Exception as error:
             answer = {"error": f"{server.name}: {type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")
@@ -1505,9 +1577,7 @@ def open_side(side, arguments=(), trace=None):
     """PIPELINE.py:function, or a program's file."""
     if re.search(r"\.py:[^:/]*$", side):
         return build(side, arguments)
-    dataset = load(side, trace=trace, traced=True)
-    check(dataset, side)
-    return dataset
+    return load(side, trace=trace, traced=True)
 
 
 # ---- comparing ----------------------------------------------------------------------------------
@@ -1517,18 +1587,23 @@ def _digests(dataset, request):
     if request.get("one_epoch"):
         dataset = one_epoch(dataset)
     limit, end = request["elements"], time.monotonic() + request["seconds"]
-    found, complete = [], True
-    for element in dataset:
-        if len(found) >= limit or time.monotonic() > end:
-            complete = False
-            break
-        parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
-                 if part is not None]
-        if request.get("one_epoch") or request.get("rows"):
-            found.append([[_digest(part) for part in row] for row in _rows(parts)])
-        else:
-            found.append([_digest(part) for part in parts])
-    return {"digests": found, "complete": complete}
+    found, complete, fault = [], True, None
+    by_row = request.get("one_epoch") or request.get("rows")
+    try:
+        for element in dataset:
+            if len(found) >= limit or time.monotonic() > end:
+                complete = False
+                break
+            parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
+                     if part is not None]
+            found.append([[_digest(part) for part in row] for row in _rows(parts)] if by_row else
+                         [_digest(part) for part in parts])
+    except tf.errors.OpError as error:
+        failure = _failure(error, "it", f"element {len(found)}")
+        text = failure.message.removeprefix("it: ")
+        text += f" ({failure.hint})" if failure.hint else ""
+        complete, fault = False, [type(error).__name__, text]
+    return {"digests": found, "complete": complete, "fault": fault}
 
 
 def _digest(value):
@@ -1624,13 +1699,46 @@ def _first_difference(one, two):
     return "equal"
 
 
+def judge_faults(first, fault, other, other_fault):
+    """The same of two programs of which one at least failed at an element: digests until there,
+    and each one's [kind, text] or None."""
+    if other_fault is None:
+        return Sameness("different", f"only the first one {fault[1]}")
+    if fault is None:
+        return Sameness("fails", f"only the second one {other_fault[1]}")
+    if fault[0] != other_fault[0] or len(first) != len(other):
+        return Sameness("different", f"both fail, differently: the first one {fault[1]}; the "
+                        f"second one {other_fault[1]}")
+    if first != other:
+        return Sameness("different", f"{_first_difference(first, other)}; then both fail alike")
+    if not first:
+        return Sameness("unknown", f"not comparable: each one {fault[1]}")
+    return Sameness("equal", f"equal, bit for bit and in order ({len(first)} elements); then both "
+                    f"fail alike: it {fault[1]}")
+
+
+def _unless_random(sameness, a, first, fault):
+    """The same, unless another run of the first program fails elsewhere, too."""
+    if sameness.verdict == "equal":
+        return sameness
+    with a.again() as again:
+        found = again.digests(elements=len(first) + 1, seconds=60)
+    if found["digests"] == first and found["fault"] and found["fault"][0] == fault[0]:
+        return sameness
+    return Sameness("unknown", f"not comparable: random, and the first one {fault[1]}")
+
+
 def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
     """Judges whether two Programs give the same elements. Each has a process of its own, because
     the seeds of shuffles and memory caches belong to a process."""
-    first = a.digests(elements=elements, seconds=seconds)["digests"]
+    found = a.digests(elements=elements, seconds=seconds)
+    first, fault = found["digests"], found["fault"]
     count = max(1, len(first))
-    found = b.digests(elements=count, seconds=seconds)
+    found = b.digests(elements=count + 1 if fault else count, seconds=seconds)
     other = found["digests"]
+    if fault or found["fault"]:
+        sameness = judge_faults(first, fault, other, found["fault"])
+        return _unless_random(sameness, a, first, fault) if fault else sameness
     if not found["complete"] and 0 < len(other) < count:  # slower, which is no difference
         count, first = len(other), first[:len(other)]
     if first == other:
@@ -1644,25 +1752,7 @@ def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
     with a.again() as again:
         second = again.digests(elements=count, seconds=seconds)["digests"]
         sides = epoch(a, first), epoch(again, second), epoch(b, other)
-        verdict = judge(*sides)
-        # A seeded shuffle that shuffles each epoch anew has another order in whatever is read back.
-        uncounted = any(side["rows"] is None for side in sides)
-        if verdict.verdict == "order" or verdict.verdict == "different" and uncounted:
-            if _read_back(again, elements=count, seconds=seconds) == other:
-                return Sameness("multiset", f"equal, bit for bit and in order ({count} elements), "
-                                "to the first one written and read back; Python's order differs")
-        return verdict
-
-
-def _read_back(program, **limits):
-    """Digests of the program as written, in a process that knows nothing of its seeds; None if it
-    does not load there."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "program.pb")
-        program.write(file)
-        with contextlib.suppress(Error), Program(file) as back:
-            return back.digests(**limits)["digests"]
-    return None
+        return judge(*sides)
 
 
 def _is_source(side):
@@ -1917,7 +2007,7 @@ def _same_again(a, b, elements, seconds):
     for program in (a, b):
         found = program.digests(elements=elements + 1, seconds=seconds, rows=True)
         if not found["complete"]:
-            return True
+            return found["fault"] is None or program is a
         counts.append(collections.Counter(tuple(row) for rows in found["digests"] for row in rows))
     return counts[0] == counts[1]
 
@@ -1971,7 +2061,8 @@ class Tuner:
         self.patience_s, self.verify_s = patience_s, verify_s
         self.one_step, self.use_environment, self.say = one_step, use_environment, say
         self.best = Candidate(source)
-        self.rounds = []
+        self.rounds, self.left_out = [], []
+        self.others_cores = 0.0  # the most that other processes took while rates were measured
         self.written = False
         self._functions_from = None
         self._files = itertools.count()
@@ -1984,22 +2075,32 @@ class Tuner:
             plans = iter(())
             fresh = True  # the best so far has no plans yet
             for number in range(1, rounds + 1):
-                plans = self._plans() if fresh else plans
+                plans, left_out = self._plans() if fresh else plans, len(self.left_out)
                 row = self._round(number, plans)
                 if row is None:
+                    none = fresh and left_out == len(self.left_out)
+                    self._stopped(rounds, "the plan for the best so far changes nothing" if none
+                                  else "no other plan is left to try")
                     break
                 self.rounds.append(row)
                 self.say(row)
                 fresh = row.fate == "kept"
                 if row.fate == "noise":
+                    self._stopped(rounds, "the gain is within noise")
                     break
         return self.rounds
+
+    def _stopped(self, rounds, why):
+        done = len(self.rounds)
+        if done < rounds:
+            self.say(f"stopped after {done} of {rounds} round{'s' * (rounds > 1)}: {why}")
 
     def _round(self, number, plans):
         """The first of these plans that verifies, measured and kept if it is faster."""
         for candidate in plans:
             rates, why = self.measure(candidate)
             if why is not None:
+                self.left_out.append(why)
                 self.say(f"round {number}: left out: {why}")
                 continue
             gain, noise = gain_of(*rates)
@@ -2094,11 +2195,16 @@ class Tuner:
             sameness = verify(a, b, allow=self.limits.allow, seconds=self.verify_s)
         if sameness.verdict not in (*SAME, "unknown", "allowed"):
             return None, sameness.text
+        others = OthersCores()
         try:
             rates = self.rates([self.best, candidate])
         except ProgramError as error:  # the best has run before
             return None, str(error)
-        return rates, None if rates else f"its cache is not full after {self.fill_s:g} s"
+        self.others_cores = max(self.others_cores, others.since())
+        if rates is None:
+            return None, (f"its caches need more than {self.fill_s:g} s to fill (--fill, fill_s)"
+                          if candidate.fill else "it is not known when its caches are full")
+        return rates, None
 
     def rates(self, candidates):
         """Rates of candidates, in turn; None if a cache takes too long to fill. Caches that have
@@ -2124,6 +2230,26 @@ class Tuner:
         for program in programs:
             program.resume()
         return rates_in_turn(programs, self.repeats, self.rate_s)
+
+
+class OthersCores:
+    """Cores that processes other than this one and its children take; 0 where Linux does not say.
+    Children count once they have ended."""
+
+    def __init__(self):
+        self._began, self._busy, self._own = time.monotonic(), *self._seconds()
+
+    def since(self):
+        busy, own = self._seconds()
+        cores = (busy - self._busy - (own - self._own)) / (time.monotonic() - self._began)
+        return max(0.0, cores)
+
+    @staticmethod
+    def _seconds():
+        """CPU seconds of the machine and of this process with its children."""
+        fields = _text("/proc/stat").partition("\n")[0].split()[1:]
+        ticks = [int(fields[place]) for place in (0, 1, 2, 5, 6, 7)] if len(fields) > 7 else [0]
+        return sum(ticks) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
 
 
 def edits_in_words(edits):
@@ -2207,6 +2333,9 @@ def _grid(values, keywords):
         yield {**keywords, **dict(zip(tried, choice))}
 
 
+_BUSY_SHARE = 0.1  # of the cores, taken by others: then "no gain" may be theirs
+BUSY_LIFE_S = 3600.0  # and is believed for so long
+
 Tuned = collections.namedtuple("Tuned", "dataset key file fill")
 
 
@@ -2251,7 +2380,7 @@ class _Annotation:
             if found["edits"]:
                 tuned, _ = _read_graph(file)
                 _rename_handles(tuned, dict(zip(found["handles"], handles(graph))))
-                dataset = load(tuned, dataset.element_spec)
+                dataset = _as_long_as(dataset, load(tuned, dataset.element_spec))
             return Tuned(dataset, key, file, found["fill"])
         except (Error, OSError) as error:
             self._say(f"warning: left as written: {error}")
@@ -2265,7 +2394,8 @@ class _Annotation:
         """What an earlier call noted beside the program; None if there is none, or half of one."""
         with contextlib.suppress(Error, ValueError, KeyError, TypeError):
             found = _read_json(file + ".json")
-            if os.path.getsize(file) == found["bytes"]:
+            if os.path.getsize(file) == found["bytes"] and \
+                    time.time() < found.get("until", math.inf):
                 return found
         return None
 
@@ -2282,8 +2412,13 @@ class _Annotation:
         gain = math.prod(1 + row.gain for row in tuner.rounds if row.fate == "kept")
         self._say(f"{gain:.3g} times as fast ({edits})" if tuner.best.edits else "fastest as it is")
         found = {"edits": tuner.best.edits, "gain": gain, "fill": tuner.best.fill,
-                 "handles": handles(graph),
+                 "handles": handles(graph), "left_out": tuner.left_out,
                  "bytes": os.path.getsize(file)}
+        busy = tuner.others_cores
+        if not tuner.best.edits and busy > _BUSY_SHARE * cores_allowed():
+            found["until"] = time.time() + BUSY_LIFE_S
+            self._say(f"other processes took {busy:.1f} cores meanwhile: it is tuned again in "
+                      f"{BUSY_LIFE_S / 3600:g} h")
         _write(file + ".json", json.dumps(found).encode())
         return found
 
@@ -2303,65 +2438,179 @@ class _Annotation:
         return place
 
 
+def _as_long_as(written, tuned):
+    """The tuned data set with the length that the written one tells, where a rewrite hides it:
+    Keras counts the steps of an epoch by it."""
+    count = written.cardinality()
+    if tuned.cardinality() == tf.data.UNKNOWN_CARDINALITY and count >= 0:
+        return tuned.apply(tf.data.experimental.assert_cardinality(count))
+    return tuned
+
+
 def _spec_of(leaf):
     return leaf.element_spec if isinstance(leaf, tf.data.Dataset) else type(leaf)
 
 
+# ---- hash of a program --------------------------------------------------------------------------
+# TensorFlow numbers nodes, functions, tables, caches and states of shuffles in the order of their
+# making, which is another one in the next call or process. What a program does is left: operations,
+# attributes, constants, and who reads whom.
+
+_NAMES = {"metadata", "shared_name", "container", "_class", "_gradient_op_type",
+          "_user_specified_name"}  # attributes without any other meaning
+
+
 def graph_hash(graph):
-    """The same for programs that differ in names only: TensorFlow numbers functions, tables and
-    caches in the order of their making, which is another one in another process."""
-    copy = graph_pb2.GraphDef.FromString(graph.SerializeToString())
-    functions, names, order = _functions_by_name(copy), {}, []
-
-    def rename(name):
-        if name in functions and name not in names:
-            names[name] = f"function_{len(names)}"
-            order.append(functions[name])
-        return names.get(name, name)
-
-    digest = hashlib.sha256()
-    _hash_nodes(copy.node, rename, digest)
-    for function in order:  # grows as functions call others
-        function.signature.name = rename(function.signature.name)
-        function.ClearField("attr")
-        _hash_nodes(function.node_def, rename, digest)
-        for part in (function.signature, *map(str, sorted(function.ret.items()))):
-            data = part if isinstance(part, str) else str(part)
-            digest.update(data.encode())
-    return digest.hexdigest()
+    """The same for programs that differ in names only, and in the order of what has no order."""
+    names = handles(graph)
+    shared = [names.index(name) for name in names]  # who shares a state with whom
+    return hashlib.sha256(f"{_Canonical(graph).main.digest} {shared}".encode()).hexdigest()
 
 
 def handles(graph):
     """Names of the resources that a program shares with its process, such as the state of a seeded
     shuffle: the same program made again has others, in the same places."""
-    return [value.name for value in _handle_values(graph)]
+    return [value.name for value in _handle_values(_Canonical(graph).nodes())]
 
 
 def _rename_handles(graph, names):
-    for value in _handle_values(graph):
+    for value in _handle_values(all_nodes(graph)):
         value.name = names.get(value.name, value.name)
 
 
-def _handle_values(graph):
-    for node in all_nodes(graph):
-        if node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE:
+def _handle_values(nodes):
+    for node in nodes:
+        if _is_handle(node):
             yield from node.attr["value"].tensor.resource_handle_val
 
 
-def _hash_nodes(nodes, rename, digest):
-    for node in nodes:
-        node.op = rename(node.op)
-        is_handle = node.attr["dtype"].type == types_pb2.DT_RESOURCE if "dtype" in node.attr else 0
-        if is_handle:
-            node.attr.pop("value", None)
-        for name in ("metadata", "shared_name", "_user_specified_name"):
-            node.attr.pop(name, None)
-        for value in node.attr.values():
-            if value.HasField("func"):
-                value.func.name = rename(value.func.name)
-            for function in value.list.func if value.HasField("list") else ():
-                function.name = rename(function.name)
-        digest.update(node.SerializeToString(deterministic=True))
+def _is_handle(node):
+    return node.op == "Const" and node.attr["dtype"].type == types_pb2.DT_RESOURCE
+
+
+_Body = collections.namedtuple("_Body", "digest nodes")
+
+
+class _Canonical:
+    """The main graph and each function of a program: the digest of its content, and its nodes in
+    an order that follows from the content."""
+
+    def __init__(self, graph):
+        self._functions = _functions_by_name(graph)
+        self._bodies = {}
+        self.main = self._body(graph.node, {}, [n.name for n in graph.node if n.op == "_Retval"])
+
+    def nodes(self):
+        """Those of the main graph, then of every function in the order of first use."""
+        bodies, seen = [self.main], set()
+        for body in bodies:  # grows as functions call others
+            for node in body.nodes:
+                yield node
+                for name in self._called(node):
+                    if name not in seen:
+                        seen.add(name)
+                        bodies.append(self._function(name))
+
+    def _called(self, node):
+        return [name for name in (node.op, *_called(node)) if name in self._functions]
+
+    def _function(self, name):
+        if name not in self._bodies:
+            function = self._functions[name]
+            arguments = {argument.name: f"argument {place} {argument.type}"
+                         for place, argument in enumerate(function.signature.input_arg)}
+            self._bodies[name] = self._body(
+                function.node_def, arguments,
+                [function.ret[output.name] for output in function.signature.output_arg])
+        return self._bodies[name]
+
+    def _body(self, nodes, arguments, outputs):
+        """By first need of the outputs, inputs before; what must only run, or run before (control
+        inputs), has no order but that of its content."""
+        nodes = {node.name: node for node in nodes}
+        own = {name: self._own(node) for name, node in nodes.items()}
+
+        def data(name):
+            return [text for text in nodes[name].input if text[0] != "^"]
+
+        def control(name):
+            return [text for text in nodes[name].input if text[0] == "^"]
+
+        def digest(name, known):
+            return _sha256(own[name], *(_read(text, known) for text in data(name)),
+                           *sorted(_read(text, known) for text in control(name)))
+
+        contents = dict(arguments)
+        for name in _inputs_first(nodes, nodes, lambda name: data(name) + control(name)):
+            contents[name] = digest(name, contents)
+        in_order = _inputs_first(
+            nodes, [*map(_source, outputs), *sorted(nodes, key=contents.get)],
+            lambda name: data(name) + sorted(control(name), key=lambda t: contents[_source(t)]))
+        places, digests = dict(arguments), []
+        for place, name in enumerate(in_order):
+            digests.append(digest(name, places))
+            places[name] = str(place)
+        digests.extend(_read(output, places) for output in outputs)
+        return _Body(_sha256(*digests), [nodes[name] for name in places if name in nodes])
+
+    def _own(self, node):
+        """What a node is without its inputs."""
+        parts = [self._operation(node.op)]
+        for name in sorted(set(node.attr) - _NAMES):
+            value = node.attr[name]
+            functions = [value.func] if value.HasField("func") else value.list.func
+            if name == "value" and _is_handle(node):
+                continue
+            parts.append(name)
+            parts += [self._of_function(function) for function in functions]
+            parts += [] if functions else [value.SerializeToString(deterministic=True)]
+        return _sha256(*parts)
+
+    def _of_function(self, function):
+        """Of a function's use: its name or content, and the attributes that it is given."""
+        attributes = [part for name in sorted(function.attr) for part in
+                      (name, function.attr[name].SerializeToString(deterministic=True))]
+        return _sha256(self._operation(function.name), *attributes)
+
+    def _operation(self, name):
+        return self._function(name).digest if name in self._functions else name
+
+
+def _source(text):
+    """The node of an input: NAME, NAME:PORT or ^NAME."""
+    return text.lstrip("^").split(":", maxsplit=1)[0]
+
+
+def _read(text, known):
+    """An input with what is known of its node in place of the name."""
+    return f"{text[:1] == '^'} {known.get(_source(text), '')} {text.partition(':')[2]}"
+
+
+def _inputs_first(nodes, roots, inputs):
+    """Names reached from the roots, each once and after its inputs (but for loops)."""
+    opened, done = set(), set()
+    for root in roots:
+        waiting = [root]
+        while waiting:
+            name = waiting[-1]
+            if name in opened or name not in nodes:
+                waiting.pop()
+                if name in opened and name not in done:
+                    done.add(name)
+                    yield name
+                continue
+            opened.add(name)
+            waiting += [source for source in map(_source, reversed(inputs(name)))
+                        if source not in opened]
+
+
+def _sha256(*parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode()
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
 
 
 # ---- command line -------------------------------------------------------------------------------
@@ -2379,10 +2628,30 @@ def build(source, arguments=()):
         known = ", ".join(sorted(k for k, v in vars(module).items()
                                  if callable(v) and k.startswith("make")))
         raise Error(f"{path}: no function {function!r}", f"it has {known}" if known else None)
+    _check_arguments(source, maker, dict(arguments))
     dataset = _user_code(source, lambda: maker(**dict(arguments)))
     if not isinstance(dataset, tf.data.Dataset):
         _refuse(dataset)
     return dataset
+
+
+def _check_arguments(source, maker, given):
+    """A call that does not fit the function is the caller's fault, not the function's."""
+    try:
+        parameters = inspect.signature(maker).parameters.values()
+    except (TypeError, ValueError):  # not told, as of some built in C
+        return
+    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD,
+                                                            one.KEYWORD_ONLY)]
+    missing = [one.name for one in parameters if one.default is one.empty and one.name in names
+               and one.name not in given]
+    if missing:
+        raise Error(f"{source}: called without {', '.join(missing)}",
+                    " ".join(f"--arg {name}=…" for name in missing))
+    unknown = [name for name in given if name not in names]
+    if unknown and all(one.kind is not one.VAR_KEYWORD for one in parameters):
+        raise Error(f"{source}: it takes no {', '.join(unknown)}",
+                    f"it takes {', '.join(names)}" if names else "it takes no --arg")
 
 
 def _import(path):
@@ -2710,6 +2979,8 @@ def _positive(text):
 def main(arguments=None):
     options = _parser().parse_args(arguments)  # exits with 2 on bad usage
     try:
+        if tf is None:
+            raise Error(NEEDS, TO_GET_IT)
         return options.run(options) or 0
     except Error as error:
         print(f"plumber_tf: error: {error}", file=sys.stderr)

@@ -3,12 +3,14 @@
 environment's switch turns it off. Once with real processes under a Keras fit."""
 import collections
 import os
+import subprocess
+import sys
 import time
 import unittest
 import unittest.mock
 
 from stand_in import ScriptedTuner
-from support import FolderTest, captured_stderr, plumber_binary, plumber_tf
+from support import BRIDGE, FolderTest, captured_stderr, plumber_binary, plumber_tf
 import tensorflow as tf
 
 Range = tf.data.Dataset.range
@@ -62,6 +64,7 @@ class CacheFolderTest(AnnotationTest):
         first = self.call(make)
         self.assertRegex(self.said, r"make: tuning its data set, once .*\n.*make: 2 times as fast "
                                     r"\(.*inline")
+        Range(3).map(number).shuffle(3).cache()  # makes names that the next call cannot have
         again = self.call(make)
         self.assertEqual(self.said, "")
         self.assertEqual(len(self.tuners), 1)
@@ -81,6 +84,23 @@ class CacheFolderTest(AnnotationTest):
         self.assertIn("fastest as it is", self.said)
         self.assertIs(self.call(make), dataset)
         self.assertEqual(len(self.tuners), 1)
+
+    def test_no_gain_on_a_busy_machine_is_not_believed_for_ever(self):
+        dataset = self.make()
+        make = self.scripted(speeds=[0.5])(lambda: dataset)
+        with unittest.mock.patch.object(plumber_tf.OthersCores, "since", lambda _: 1.25):
+            self.call(make)
+        self.assertIn("other processes took 1.2 cores meanwhile: it is tuned again in 1 h",
+                      self.said)
+        self.call(make)
+        self.assertEqual((len(self.tuners), self.said), (1, ""))
+        later = time.time() + plumber_tf.BUSY_LIFE_S
+        with unittest.mock.patch.object(plumber_tf.time, "time", lambda: later), \
+                unittest.mock.patch.object(plumber_tf.OthersCores, "since", lambda _: 0.0):
+            self.call(make)
+        self.assertEqual(len(self.tuners), 2)
+        note, = (self.folder / "tuned").glob("*.json")
+        self.assertNotIn("until", note.read_text(encoding="utf-8"))
 
     def test_half_a_cache_entry_is_none(self):
         make = self.scripted()(self.make)
@@ -148,14 +168,62 @@ class ResultsTest(AnnotationTest):
             self.assertEqual(self.call(make), (dataset, 0))
         self.assertEqual((self.said, self.tuners), ("", []))
 
-    def test_the_hash_is_of_what_runs(self):
-        def hash_of(dataset):
-            return plumber_tf.graph_hash(plumber_tf.serialize(dataset))
 
-        def make(calls=1, add=0):
-            return Range(9).map(lambda x: x + add, num_parallel_calls=calls).cache().shuffle(3)
-        self.assertEqual(hash_of(make()), hash_of(make()))
-        self.assertEqual(len({hash_of(make(1)), hash_of(make(2)), hash_of(make(1, 1))}), 3)
+PIPELINE = """
+import tensorflow as tf
+def make(files, size=8, add=1, seed=None, keys="abc"):
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(list(keys), tf.range(len(keys))), -1)
+    def work(line):
+        length = tf.strings.length(line) + add
+        with tf.control_dependencies([tf.debugging.assert_positive(length)]):
+            count = tf.while_loop(lambda i: i < length, lambda i: i + 1, [0])[0]
+        return tf.cond(count > 3, lambda: count, lambda: -count), table.lookup(line)
+    files = tf.data.Dataset.from_tensor_slices(files).shuffle(9, seed=seed)
+    return (files.interleave(tf.data.TextLineDataset, cycle_length=2, num_parallel_calls=2)
+            .map(work).cache().shuffle(9, seed=seed).batch(size).prefetch(2))
+def other():
+    return tf.data.Dataset.range(9).map(lambda x: x + 1).shuffle(4).cache()
+"""
+HASH = """
+import sys; sys.path[:0] = sys.argv[1:3]
+import pipeline, plumber_tf
+pipeline.other()
+print(plumber_tf.graph_hash(plumber_tf.serialize(pipeline.make(["train"]))))
+"""
+
+
+class HashTest(FolderTest):
+    """The hash is of what runs: TensorFlow numbers all it makes, differently in each call."""
+
+    def setUp(self):
+        super().setUp()
+        self.module = plumber_tf._import(self.file("pipeline.py", PIPELINE))
+
+    def hash(self, *files, **how):
+        return plumber_tf.graph_hash(plumber_tf.serialize(self.module.make(list(files), **how)))
+
+    def test_the_same_program_in_each_call_and_process(self):
+        again = subprocess.run(
+            [sys.executable, "-c", HASH, str(self.folder), str(BRIDGE.parent)],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(again.stdout, self.hash("train") + "\n", again.stderr)
+        self.module.other()
+        self.assertEqual(self.hash("train"), again.stdout.strip())
+        self.assertEqual(self.hash("train", seed=7), self.hash("train", seed=7))
+
+    def test_another_program(self):
+        hashes = {self.hash("train"), self.hash("test"), self.hash("train", "test"),
+                  self.hash("train", size=9), self.hash("train", add=2), self.hash("train", seed=7),
+                  self.hash("train", seed=8), self.hash("train", keys="abd")}
+        self.assertEqual(len(hashes), 8)
+
+    def test_a_shared_state_is_not_two(self):
+        numbers = tf.data.Dataset.range(9).shuffle(9, seed=3)
+        other = tf.data.Dataset.range(9).shuffle(9, seed=3)
+        twice, both = (plumber_tf.graph_hash(plumber_tf.serialize(tf.data.Dataset.zip(*sides)))
+                       for sides in ((numbers, numbers), (numbers, other)))
+        self.assertNotEqual(twice, both)
 
 
 class KerasTest(AnnotationTest):

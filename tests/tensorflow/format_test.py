@@ -63,6 +63,15 @@ class ElementSpecTest(FolderTest):
         self.round_trip(tf.data.Dataset.range(6).map(
             lambda x: {"b": (x, {"deep": tf.cast(x, tf.float16)}), "a": tf.fill([x], "s")}))
 
+    def test_a_dict_keeps_its_kind_and_order(self):
+        dataset = tf.data.Dataset.range(3).map(
+            lambda x: collections.OrderedDict(b=x, a={"d": x, "c": x}))
+        loaded = self.round_trip(dataset)
+        element = next(iter(loaded))
+        self.assertIsInstance(element, collections.OrderedDict)
+        self.assertEqual(list(element), ["b", "a"])
+        self.assertEqual((type(element["a"]), list(element["a"])), (dict, ["d", "c"]))
+
     def test_named_tuple(self):
         dataset = tf.data.Dataset.range(3).map(lambda x: Point(x, [1.0, 2.0]))
         loaded = self.round_trip_structure(dataset)

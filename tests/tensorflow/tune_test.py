@@ -24,6 +24,7 @@ def heavy(): return R(400).map(heavy_work).batch(8)
 def maps(): return R(2000).map(number).batch(8)
 def filtered(): return R(2000).map(number).filter(is_even).batch(8)
 def read(): return R(200).interleave(block, cycle_length=4).map(words).padded_batch(8)
+def fails(n, at=99, more=0): return R(n).map(lambda x: x // tf.cast(x != at, x.dtype) + more)
 def endless(): return R(2000).map(number).map(number).batch(8).repeat()
 """
 FOUR = ("maps", "filtered", "read", "endless")
@@ -83,6 +84,7 @@ class RoundsTest(TuneTest):
     def test_only_worse_rounds_leave_the_program_as_it_was(self):
         tuner = self.tuner(speeds=[0.5])
         self.assertEqual({row.fate for row in tuner.run(9)}, {"undone"})
+        self.assertRegex(tuner.said[-1], r"^stopped after \d of 9 rounds: no other plan is left")
         self.assertFalse(tuner.best.edits)
         self.assertEqual(values(plumber_tf.load(self.output)),
                          values(plumber_tf.build(self.source("maps"))))
@@ -90,6 +92,7 @@ class RoundsTest(TuneTest):
     def test_a_gain_within_noise_ends_it(self):
         tuner = self.tuner(speeds=[1.01, 5])
         self.assertEqual([row.fate for row in tuner.run(9)], ["noise"])
+        self.assertEqual(tuner.said[-1], "stopped after 1 of 9 rounds: the gain is within noise")
         self.assertFalse(tuner.best.edits)
 
     def test_an_interrupted_run_leaves_the_best_so_far(self):
@@ -153,6 +156,8 @@ class VerifyTest(TuneTest):
         tuner = self.tuner()
         tuner.measure = lambda one: (None, "wrong")
         self.assertEqual(tuner.run(3), [])
+        self.assertEqual(tuner.said[-1], "stopped after 0 of 3 rounds: "
+                         "no other plan is left to try")
         self.assertEqual(values(plumber_tf.load(self.output)),
                          values(plumber_tf.build(self.source("maps"))))
 
@@ -179,6 +184,24 @@ class VerifyTest(TuneTest):
         source = self.source("endless")
         self.assertEqual(plumber_tf.verify(InProcess(source), Slow(source)),
                          ("equal", "equal, bit for bit and in order (3 elements)"))
+
+    def test_programs_that_fail_at_an_element(self):
+        def side(*arguments):
+            return InProcess(self.source("fails"), tuple(zip(("n", "at", "more"), arguments)))
+
+        def check(a, b, verdict, *parts):
+            found = plumber_tf.verify(side(*a), side(*b))
+            self.assertEqual(found.verdict, verdict, found)
+            for part in parts:
+                self.assertIn(part, found.text)
+        check((9, 4), (9, 4), "equal", "equal, bit for bit and in order (4 elements); then both "
+              "fail alike: it fails at element 4: InvalidArgumentError: ", "ivision by zero")
+        check((9, 0), (9, 0), "unknown", "not comparable: each one fails at element 0: Invalid")
+        check((9, 4), (9, 5), "different", "both fail, differently: the first one fails at ele"
+              "ment 4", "; the second one fails at element 5: Invalid")
+        check((9, 4), (9,), "different", "only the first one fails at element 4: Invalid")
+        check((9,), (9, 4), "fails", "only the second one fails at element 4: Invalid")
+        check((9, 4), (9, 4, 1), "different", "element 0, component 0; then both fail alike")
 
     def test_permissions_say_what_may_differ(self):
         a, b = (InProcess(self.source(name)) for name in ("maps", "filtered"))
