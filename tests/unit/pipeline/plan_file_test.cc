@@ -90,7 +90,7 @@ TEST_CASE("faults of an edit") {
             "there is no edit 'vectorise'\nhint: edits are set_parallelism, convert, "
             "sequential, inline, parallel_inline, pass_through_filter, move_into_function, "
             "unfuse, insert_prefetch, set_buffer, insert_cache, rehome_cache, reorder, "
-            "remove, set_options, balance, insert_partial_cache, insert_chunks");
+            "remove, set_options, balance, insert_partial_cache, insert_chunks, lengthen_cycle");
   CHECK(error_of_edit(R"({"edit": "inline"})") ==
         where +
             "the key \"node\" is missing\n"
@@ -116,7 +116,7 @@ TEST_CASE("every kind of edit has a word, and every word a kind") {
     CHECK(static_cast<std::size_t>(*kind) == count++);
     CHECK(edit_word(*kind) == word);
   }
-  CHECK(count == static_cast<std::size_t>(EditKind::kInsertChunks) + 1);
+  CHECK(count == static_cast<std::size_t>(EditKind::kLengthenCycle) + 1);
   CHECK(edit_kind("nothing") == std::nullopt);
 }
 
