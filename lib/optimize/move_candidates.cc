@@ -136,12 +136,13 @@ class Finder {
       case Kind::kBatch:
         return "the function of the map works on whole batches: one call instead of " +
                counted(static_cast<double>(node.count.value_or(1)), "call");
-      case Kind::kShuffle:
-        return fmt::format(
-            "places are drawn without a look at the elements: it holds elements of {} instead of "
-            "{}",
-            format_bytes(after.analysis.nodes[*still].bytes_per_element),
-            format_bytes(now_.analysis.nodes[id].bytes_per_element));
+      case Kind::kShuffle: {
+        const std::string then = format_bytes(after.analysis.nodes[*still].bytes_per_element);
+        const std::string now = format_bytes(now_.analysis.nodes[id].bytes_per_element);
+        return "places are drawn without a look at the elements: " +
+               (then == now ? "the map may as well be called after them"
+                            : fmt::format("it holds elements of {} instead of {}", then, now));
+      }
       default:
         return "the map is not called for elements that are thrown away";
     }
