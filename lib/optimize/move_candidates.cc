@@ -141,7 +141,7 @@ class Finder {
         const std::string now = format_bytes(now_.analysis.nodes[id].bytes_per_element);
         return "places are drawn without a look at the elements: " +
                (then == now ? "the map may as well be called after them"
-                            : fmt::format("it holds elements of {} instead of {}", then, now));
+                            : "it holds elements of " + then + " instead of " + now);
       }
       default:
         return "the map is not called for elements that are thrown away";

@@ -208,7 +208,7 @@ TEST_CASE("finding: Python functions under their lock") {
       finding(b.build(), "python-lock") ==
       "warning: Python functions run one at a time under Python's lock: num_parallel_calls cannot "
       "help them, nor more cores [10 ms under the lock a root element: at most 100/s] (+265.3) "
-      "write the "
+      "# write the "
       "function in TensorFlow ops, or prepare its results once in files\n");
   CHECK(finding(b.build(), "sequential-op") == "none");
 }
