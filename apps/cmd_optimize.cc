@@ -121,7 +121,7 @@ double rate_of_steps(const Options& options) {
                 "give one of them");
   }
   const double step_s = parse_duration_s(options.step_time, "--step-time");
-  if (step_s > 0) return 1 / step_s;
+  if (step_s > 0) return refuse_rate_beyond(1 / step_s, options.step_time, "--step-time");
   throw Error(ErrorKind::kUsage, "--step-time", "'" + options.step_time + "' is not above 0",
               "write --step-time 20ms");
 }
@@ -282,8 +282,12 @@ ExitCode run_optimize(Options options, const Globals& globals) {
   if (possible) write_results(options, trace, result, document);
   if (options.output.path.empty()) {
     write_document("", document);
-  } else if (!possible || !globals.quiet) {  // the plan is in its file; people see what it says
+  } else if (!globals.quiet) {  // the plan is in its file; people see what it says
     write_document("", render(report, Format::kText, style_of(globals, "")));
+  } else if (!possible) {  // no file was written: why not, in a sentence
+    Report why;
+    why.sections = {report.sections.front()};
+    write_document("", render(why, Format::kText, style_of(globals, "")));
   }
   return possible ? ExitCode::kDone : ExitCode::kNo;
 }

@@ -57,6 +57,13 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
               (is_option ? "unknown option '" : "unknown command '") + bare + "'", hint);
 }
 
+// A group of commands without one of them.
+[[noreturn]] void refuse_no_command(const CLI::App& group) {
+  throw Error(ErrorKind::kUsage, "",
+              group.get_parent() ? "no command of " + full_name(group) : "no command",
+              full_name(group) + " --help lists the commands");
+}
+
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   const bool no_subcommand = dynamic_cast<const CLI::RequiredError*>(&error) &&
@@ -66,6 +73,7 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
                                      [](const std::string& word) { return word.starts_with("-"); });
     refuse_word(app, option == unknown.end() ? unknown.front() : *option);
   }
+  if (no_subcommand) refuse_no_command(chosen_command(app));
   std::string message = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     message = message.substr(0, message.find(':')) + " needs a value";
@@ -80,6 +88,16 @@ void add_globals(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   auto* quiet = app.add_flag("-q,--quiet", globals.quiet, "No warnings");
   app.add_flag("-v,--verbose", globals.verbose, "Every row of long tables")->excludes(quiet);
+}
+
+// An empty value is a variable of a script that was not set: never "not given".
+void refuse_empty_values(CLI::App& command) {
+  for (CLI::App* inner : command.get_subcommands({})) refuse_empty_values(*inner);
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    option->check(CLI::Validator(
+        [](std::string& value) { return value.empty() ? "its value is empty" : ""; }, ""));
+  }
 }
 
 // CLI11 keeps the line breaks of a description, but makes none; and it shows the general options in
@@ -113,6 +131,7 @@ Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
   add_show(app, globals, run);
   add_diff(app, globals, run);
   for (CLI::App* command : app.get_subcommands({})) finish_help(*command);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // help or version
@@ -121,9 +140,7 @@ Run parse_command_line(int argc, const char* const* argv, Globals& globals) {
   } catch (const CLI::ParseError& error) {
     refuse(app, error);
   }
-  if (!run) {
-    throw Error(ErrorKind::kUsage, "", "no command", "plumber --help lists the commands");
-  }
+  if (!run) refuse_no_command(app);
   return run;
 }
 

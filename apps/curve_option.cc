@@ -50,7 +50,8 @@ std::vector<double> range_of(Swept what, const std::string& first, const std::st
 
 Sweep sweep_of(const std::string& text) {
   const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
+  std::string name = text.substr(0, equals);
+  if (name == "mem") name = "memory";  // as the option is called
   if (equals == std::string::npos || (name != "cores" && name != "memory"))
     refuse("'" + text + "' says neither cores= nor memory=");
   Sweep sweep{name == "cores" ? Swept::kCores : Swept::kMemory, {}};

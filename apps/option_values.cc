@@ -49,13 +49,22 @@ double processes_of(const std::string& text) {
               std::string("write ") + kWhere + " 8");
 }
 
+double refuse_rate_beyond(double rate_per_s, const std::string& text, const std::string& where) {
+  constexpr double kMost_per_s = 1e12;
+  if (rate_per_s <= kMost_per_s) return rate_per_s;
+  throw Error(ErrorKind::kUsage, where, "'" + text + "' is faster than any pipeline",
+              "rates are of root elements, such as batches");
+}
+
 double parse_rate(const std::string& text, const std::string& where) {
   std::string number = text;
   if (number.size() > 2 && number.ends_with("/s")) number.resize(number.size() - 2);
   const std::size_t power = number.empty() ? std::string::npos : kPowers.find(number.back());
-  if (power == std::string::npos) return parse_positive(number, where);
+  if (power == std::string::npos)
+    return refuse_rate_beyond(parse_positive(number, where), text, where);
   number.pop_back();
-  return parse_positive(number, where) * std::pow(1000.0, static_cast<double>(power + 1));
+  const double factor = std::pow(1000.0, static_cast<double>(power + 1));
+  return refuse_rate_beyond(parse_positive(number, where) * factor, text, where);
 }
 
 std::vector<std::string> split_list(const std::string& text) {

@@ -23,6 +23,9 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, std::string& 
 double parse_positive(const std::string& text, const std::string& where,
                       const std::string& example = "");
 
+/// The rate, unless none is so high.
+double refuse_rate_beyond(double rate_per_s, const std::string& text, const std::string& where);
+
 /// A rate of root elements above 0: "500" or "500/s".
 double parse_rate(const std::string& text, const std::string& where);
 

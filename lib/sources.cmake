@@ -23,6 +23,7 @@ set(pipeline_sources
     pipeline/batch_form.cc
     pipeline/build.cc
     pipeline/fingerprint.cc
+    pipeline/frozen_state.cc
     pipeline/function_body.cc
     pipeline/function_facts.cc
     pipeline/graph_scope.cc
@@ -34,6 +35,7 @@ set(pipeline_sources
     pipeline/plan.cc
     pipeline/plan_file.cc
     pipeline/program_options.cc
+    pipeline/python_call.cc
     pipeline/seed_generators.cc)
 set(ops_sources
     ops/above.cc

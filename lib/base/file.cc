@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -19,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxBytes = size_t{1} << 31;
+constexpr size_t kMaxBytes = size_t{1} << 31;        // of a protobuf
+constexpr size_t kMaxStreamBytes = size_t{1} << 28;  // of what has no size: pipes, devices
+constexpr const char* kTooLarge = "larger than 2 GiB, which no trace is";
 constexpr size_t kChunkBytes = size_t{1} << 18;
 constexpr int kMaxLinks = 40;       // what Linux follows
 constexpr int kMaxTempNames = 100;  // leftovers of killed processes that had our number
@@ -180,6 +183,11 @@ std::unique_ptr<Staged> stage(const OutputFile& file) {
 }  // namespace
 
 std::string read_descriptor(int descriptor, const std::string& name) {
+  struct stat status = {};
+  const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  if (regular && static_cast<size_t>(std::max<off_t>(0, status.st_size)) > kMaxBytes)
+    throw io_error(name, kTooLarge);
+  const size_t most = regular ? kMaxBytes : kMaxStreamBytes;
   std::string bytes;
   size_t size = 0;
   while (true) {
@@ -189,7 +197,8 @@ std::string read_descriptor(int descriptor, const std::string& name) {
     if (got < 0) throw io_error(name, "cannot read", errno);
     if (got == 0) break;
     size += static_cast<size_t>(got);
-    if (size > kMaxBytes) throw io_error(name, "larger than 2 GiB, which no trace is");
+    if (size > most)
+      throw io_error(name, regular ? kTooLarge : "it goes on after 256 MiB, which no trace does");
   }
   bytes.resize(size);
   return bytes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace plumber {
 
@@ -22,12 +23,24 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+namespace {
+
+// One is the other cut short: --memory and --mem, but not --m.
+bool is_shortened(std::string_view a, std::string_view b) {
+  constexpr size_t kLeast = 3;
+  if (a.size() > b.size()) std::swap(a, b);
+  const size_t dashes = std::min(a.find_first_not_of('-'), a.size());
+  return a.size() - dashes >= kLeast && b.starts_with(a);
+}
+
+}  // namespace
+
 std::optional<std::string> nearest_name(std::string_view name,
                                         const std::vector<std::string>& known) {
   const std::string* nearest = nullptr;
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
-    const size_t distance = edit_distance(name, candidate);
+    const size_t distance = is_shortened(name, candidate) ? 1 : edit_distance(name, candidate);
     if (distance >= least) continue;
     least = distance;
     nearest = &candidate;

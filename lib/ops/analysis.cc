@@ -150,13 +150,28 @@ CounterWindow settled_window(const Pipeline& p) {
   return window;
 }
 
+bool reads_files(const Node& node) {
+  return node.function && !node.function->facts.file_reads.empty();
+}
+
+// A function that opens a file in each call.
+void add_bytes_of_calls(const Pipeline& p, NodeId n, const FileRecords& files, Analysis& a) {
+  const auto bytes = files.bytes_of_a_named_file(n);
+  if (!reads_files(p[n]) || !bytes) return;
+  a.nodes[n].disk_bytes = *bytes * a.costs.nodes[n].calls;
+  a.costs.nodes[n].disk_bytes = a.nodes[n].disk_bytes;
+}
+
 // Dialect model: the bytes that a reader takes from its files, by their sizes (compressed or not).
 void add_disk_bytes(const Pipeline& p, Analysis& a) {
   const FileRecords files(p);
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto n = static_cast<NodeId>(i);
     NodeAnalysis& node = a.nodes[n];
-    if (p[n].kind != Kind::kFileSource) continue;
+    if (p[n].kind != Kind::kFileSource) {
+      add_bytes_of_calls(p, n, files, a);
+      continue;
+    }
     a.costs.nodes[n].file = files.first_file(n);
     if (node.disk_bytes > 0) continue;
     const auto bytes = files.file_bytes(n);
@@ -206,6 +221,16 @@ void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Ana
                     format_count(w.root_elements), format_seconds(w.elapsed_s)));
   if (w.root_elements <= 0)
     add("the consumer got no element: demands per root element are unknown");
+  if (!traced_think_time && a.rate.observed_per_s.value_or(0) * a.costs.think_time_s > 1)
+    add(fmt::format("the think time of {} is longer than an element took in the trace, {}",
+                    format_seconds(a.costs.think_time_s),
+                    format_seconds(1 / *a.rate.observed_per_s)));
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (reads_files(p.nodes[i]) && !(a.nodes[static_cast<NodeId>(i)].disk_bytes > 0))
+      add(
+          fmt::format("{}: its function reads files ({}), and the trace does not tell their bytes: "
+                      "no disk bounds it in a plan",
+                      p.nodes[i].name, p.nodes[i].function->facts.file_reads.front()));
   for (const Node& node : p.nodes)
     if (node.parallelism == kAutotune && !node.traced_parallelism && node.aligned)
       add(fmt::format("{}: AUTOTUNE had not chosen its parallelism (-1)", node.name));

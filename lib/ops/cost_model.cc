@@ -355,6 +355,10 @@ class Evaluator {
 
 bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
 
+bool copies_little(const Node& node, const NodeCost& cost) {
+  return !node.function && cost.work_s < kShortCall_s * cost.elements;
+}
+
 double readers_at_once(const Node& node, const NodeSetting& setting) {
   double threads = setting.parallelism;
   if (node.cycle_length && *node.cycle_length > 0)

@@ -120,6 +120,10 @@ bool is_parallel(Mode mode);
 /// Data sets that an interleave reads at once: no more than its cycle has.
 double readers_at_once(const Node& node, const NodeSetting& setting);
 
+/// True for a node without a function whose copying is less work than handing its elements to
+/// another thread.
+bool copies_little(const Node& node, const NodeCost& cost);
+
 /// True if the node hands its elements over to another thread under this setting.
 bool is_boundary(const Node& node, const NodeSetting& setting);
 

@@ -41,7 +41,9 @@ void add_caches(const Pipeline& pipeline, const Costs& costs, const Loads& all) 
 }  // namespace
 
 double readers_of(const Pipeline& pipeline, const Setting& setting, NodeId n) {
-  double readers = 1;
+  // A function that reads files does so once in each of its calls at a time.
+  const bool calls = pipeline[n].kind != Kind::kFileSource && is_parallel(setting[n].mode);
+  double readers = calls ? std::max(1.0, setting[n].parallelism) : 1;
   for (auto outer = pipeline[n].outer; outer; outer = pipeline[*outer].outer)
     readers *= threads_of_interleave(pipeline[*outer], setting[*outer]);
   return readers;

@@ -42,6 +42,11 @@ void FileRecords::note(NodeId n) {
   outer = outer == kNone || outer == reader_[n] ? reader_[n] : kSeveral;
 }
 
+std::optional<double> FileRecords::bytes_of_a_named_file(NodeId n) const {
+  const auto list = found(names_[n]);
+  return list ? mean_file_bytes(p_[*list].file_names) : std::nullopt;
+}
+
 std::optional<NodeId> FileRecords::reader(NodeId n) const { return found(reader_[n]); }
 
 std::optional<double> FileRecords::records_per_file(NodeId n, NodeId list) const {

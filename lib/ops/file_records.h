@@ -35,6 +35,10 @@ class FileRecords {
   /// Bytes that a record takes in a file of the reader; nullopt where that is not known.
   std::optional<double> file_bytes_of_a_record(NodeId reader) const;
 
+  /// Mean size of the files that the list below `n` names, where a map's function opens one of
+  /// them; nullopt where a size is missing.
+  std::optional<double> bytes_of_a_named_file(NodeId n) const;
+
   /// The first file of that list; empty where the program does not spell it out.
   std::string first_file(NodeId reader) const;
 

@@ -14,35 +14,6 @@ namespace {
 
 constexpr double kLeastGain = 0.02;
 
-const char* method(const Node& node) {
-  switch (node.kind) {
-    case Kind::kMap:
-    case Kind::kMapBatch:
-      return "map";
-    case Kind::kFilter:
-      return "filter";
-    case Kind::kFlatMap:
-      return "flat_map";
-    case Kind::kInterleave:
-      return "interleave";
-    case Kind::kPrefetch:
-      return "prefetch";
-    case Kind::kShuffle:
-    case Kind::kShuffleRepeat:
-      return "shuffle";
-    case Kind::kBatch:
-      return node.op.starts_with("Padded") ? "padded_batch" : "batch";
-    case Kind::kCache:
-      return "cache";
-    case Kind::kTake:
-      return "take";
-    case Kind::kUnbatch:
-      return "unbatch";
-    default:
-      return "";
-  }
-}
-
 PerNode<Cardinality> epochs(const Analysis& a) {
   PerNode<Cardinality> elements(a.nodes.size());
   for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -96,17 +67,6 @@ std::optional<double> gain_per_s(const Inspection& look, const Costs& changed) {
 
 std::string share_of_period(const Inspection& look, double part_s) {
   return format_share(look.now.period_s > 0 ? part_s / look.now.period_s : 0);
-}
-
-std::string written(const Node& node) {
-  const std::string name = method(node);
-  if (name.empty()) return said(node);
-  const std::string argument = node.function ? node.function->source_name : "";
-  if (!argument.empty()) return fmt::format(".{}({})", name, argument);
-  const auto number =
-      node.kind == Kind::kBatch || node.kind == Kind::kTake ? node.count : node.buffer_size;
-  return number && node.kind != Kind::kInterleave ? fmt::format(".{}({})", name, *number)
-                                                  : fmt::format(".{}()", name);
 }
 
 std::vector<Finding> findings(const Pipeline& pipeline, const Analysis& analysis) {

@@ -3,6 +3,7 @@
 
 #include "base/number_format.h"
 #include "ops/rules.h"
+#include "pipeline/python_call.h"
 
 namespace plumber {
 namespace {
@@ -81,7 +82,7 @@ void find_whole_shuffle(const Inspection& look, NodeId shuffle, std::vector<Rema
        format("buffer {} for {} elements an epoch: {}", *node.buffer_size,
               format_count(epoch.elements), of_memory(look, bytes)),
        std::nullopt,
-       ".shuffle(N) with a smaller N, or below what makes elements large",
+       ".shuffle(N)  # with a smaller N, or below what makes elements large",
        !is_large(look, bytes)});
 }
 
@@ -99,7 +100,7 @@ void find_grown_shuffle(const Inspection& look, NodeId shuffle, std::vector<Rema
               said(below), format_bytes(smaller)),
        format("{} now, {} there", of_memory(look, bytes), format_bytes(bytes / each * smaller)),
        std::nullopt,
-       format("{} right after {}", written(node), written(below)),
+       python_at(python_call(node), "right after " + python_call(below)),
        !is_large(look, bytes)});
 }
 

@@ -6,6 +6,7 @@
 #include "base/number_format.h"
 #include "ops/memory_ledger.h"
 #include "ops/rules.h"
+#include "pipeline/python_call.h"
 
 namespace plumber {
 namespace {
@@ -66,7 +67,7 @@ void find_frozen_content(const Inspection& look, NodeId cache, std::vector<Remar
                           said(p[cache]), said(blamed)),
                    format("{} {}", said(blamed), content->does),
                    std::nullopt,
-                   format(".cache() before {}", written(blamed))});
+                   python_at(".cache()", "before " + python_call(blamed))});
 }
 
 void find_frozen_order(const Inspection& look, NodeId cache, std::vector<Remark>& found) {
@@ -80,7 +81,7 @@ void find_frozen_order(const Inspection& look, NodeId cache, std::vector<Remark>
               said(p[cache])),
        format("{} {}", said(blamed), below.order->does),
        std::nullopt,
-       format(".cache() before {}", written(blamed))});
+       python_at(".cache()", "before " + python_call(blamed))});
 }
 
 void find_discarded(const Inspection& look, NodeId cache, std::vector<Remark>& found) {
@@ -97,7 +98,7 @@ void find_discarded(const Inspection& look, NodeId cache, std::vector<Remark>& f
                    takes && cutter.count ? format("{} takes {}", said(cutter), *cutter.count)
                                          : format("{} ends by its own choice", said(cutter)),
                    gain_per_s(look, filled),
-                   takes ? written(cutter) + ".cache()" : ""});
+                   takes ? python_call(cutter) + ".cache()" : ""});
 }
 
 // A cache of a list that an interleave or flat_map above turns into records.
@@ -116,7 +117,7 @@ void find_names(const Inspection& look, NodeId reader, std::vector<Remark>& foun
            bytes ? format("the whole list is {}", format_bytes(*bytes))
                  : "no file is read below it",
            gain_of_records(look, reader),
-           format("{}.cache()", written(p[reader]))});
+           python_at(".cache()", "after " + python_call(p[reader]))});
     }
     if (!makes_no_effort(p[at])) break;
   }
@@ -137,8 +138,8 @@ void find_gone(const Inspection& look, NodeId cache, std::vector<Remark>& found)
               said(p[cache])),
        format("{} elements out of the cache, none into it", format_count(counters[cache].elements)),
        std::nullopt,
-       p[cache].kind == Kind::kCache ? "trace from the first epoch on"
-                                     : "trace into another folder, which is written then"});
+       p[cache].kind == Kind::kCache ? "# trace from the first epoch on"
+                                     : "# trace into another folder, which is written then"});
 }
 
 }  // namespace plumber

@@ -87,7 +87,7 @@ void find_grown_files(const Inspection& look, NodeId cache, std::vector<Remark>&
        format("{} on disk of {} in files, {:.0f} times as much", format_bytes(*bytes),
               format_bytes(*read), *bytes / *read),
        std::nullopt,
-       ".cache(filename) below what makes elements large, or none"});
+       ".cache(filename)  # below what makes elements large, or none"});
 }
 
 // What memory the pipeline leaves keeps the files of an epoch, or does not.
@@ -124,7 +124,7 @@ void find_one_file(const Inspection& look, NodeId n, std::vector<Remark>& found)
        format("{} reads in parallel, but from one file: one reader does all the work", said(p[n])),
        format("1 file, {} at once allowed", p[n].cycle_length.value_or(1)),
        std::nullopt,
-       "write the data into several files, of 100 MB or more each"});
+       "# write the data into several files, of 100 MB or more each"});
 }
 
 void find_nested_reads(const Inspection& look, NodeId n, std::vector<Remark>& found) {
@@ -139,7 +139,7 @@ void find_nested_reads(const Inspection& look, NodeId n, std::vector<Remark>& fo
        format("{} open files in each of {}", p[n].cycle_length.value_or(1),
               p[outer].cycle_length.value_or(1)),
        std::nullopt,
-       "leave out num_parallel_reads inside .interleave()"});
+       "# leave out num_parallel_reads inside .interleave()"});
 }
 
 // Dialect opstats only: there wall time and CPU of a reader are known apart.

@@ -5,6 +5,7 @@
 
 #include "base/number_format.h"
 #include "ops/rules.h"
+#include "pipeline/python_call.h"
 
 namespace plumber {
 namespace {
@@ -63,14 +64,13 @@ void find_late_choice(const Inspection& look, NodeId n, std::vector<Remark>& fou
     NodeCost& cost = costs.nodes[map];
     cost.work_s *= kept, cost.cpu_s *= kept, cost.calls *= kept, cost.elements *= kept;
   }
-  const char* call = p[n].kind == Kind::kShard ? ".shard(...)" : ".skip(...)";
   found.push_back(
       {{p[n].name, p[maps.front()].name},
        format("{} throws away elements that {} has worked on", said(p[n]), said(p[maps.front()])),
        format("{} of {} elements are kept: {} of work a root element for nothing",
               format_share(kept), said(p[maps.front()]), format_seconds(wasted_s)),
        gain_per_s(look, costs),
-       format("{} before {}", call, written(p[maps.back()]))});
+       python_at(python_call(p[n]), "before " + python_call(p[maps.back()]))});
 }
 
 // Groups of an endless input never see the end of an epoch.
@@ -87,7 +87,7 @@ void find_group_over_repeat(const Inspection& look, NodeId n, std::vector<Remark
                             said(p[n])),
                      format("{} below it", said(p[at])),
                      std::nullopt,
-                     ".repeat() after the grouping, if epochs matter"});
+                     python_at(".repeat()", "after " + python_call(p[n]) + ", if epochs matter")});
     return;
   }
 }
@@ -115,7 +115,7 @@ void find_kept_order(const Inspection& look, std::vector<Remark>& found) {
        format("traced at {}, {} less than its work explains", format_rate(traced_per_s),
               format_share(1 - traced_per_s / bound.bound_per_s)),
        bound.bound_per_s / kUnexplained - traced_per_s,
-       "deterministic=False: elements then come in another order in each run"});
+       "options.deterministic = False  # elements then come in another order in each run"});
 }
 
 }  // namespace plumber

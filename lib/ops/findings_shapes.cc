@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "ops/rules.h"
+#include "pipeline/python_call.h"
 
 namespace plumber {
 namespace {
@@ -55,6 +56,13 @@ constexpr std::array<std::string_view, 13> kLegacy{
     "ShuffleDatasetV2",
 };
 
+// Where a .repeat() goes on drawing a new order in each epoch.
+std::string after_shuffles(const Pipeline& p) {
+  for (NodeId n = p.root; !p[n].inputs.empty(); n = p[n].inputs.front())
+    if (p[n].kind == Kind::kShuffle) return "anywhere after " + python_call(p[n]);
+  return "at the end";
+}
+
 }  // namespace
 
 void find_batch_of_batch(const Inspection& look, NodeId batch, std::vector<Remark>& found) {
@@ -67,7 +75,7 @@ void find_batch_of_batch(const Inspection& look, NodeId batch, std::vector<Remar
                    format("an element is [{}, {}, ...]", p[batch].count.value_or(-1),
                           p[*below].count.value_or(-1)),
                    std::nullopt,
-                   format("leave out {}", written(p[batch]))});
+                   "# without " + python_call(p[batch])});
 }
 
 void find_unbatch(const Inspection& look, NodeId unbatch, std::vector<Remark>& found) {
@@ -86,11 +94,12 @@ void find_unbatch(const Inspection& look, NodeId unbatch, std::vector<Remark>& f
        format("{} takes apart the batches of {}", said(p[unbatch]), said(p[*below])),
        format("both take {} of the time a root element takes", share_of_period(look, cost_s)),
        gain_per_s(look, without),
-       "leave the batches as they are; .rebatch(n) for another size"});
+       ".rebatch(N)  # for batches of another size, in place of .unbatch()"});
 }
 
 void find_legacy(const Inspection& look, std::vector<Remark>& found) {
-  Remark finding{{}, "", "", std::nullopt, "write the program out again with a current TensorFlow"};
+  Remark finding{
+      {}, "", "", std::nullopt, "# write the program out again with a current TensorFlow"};
   std::vector<std::string_view> ops;
   for (const Node& node : look.pipeline.nodes) {
     if (!std::ranges::binary_search(kLegacy, node.op) && !node.op.starts_with("Experimental"))
@@ -122,7 +131,7 @@ void find_short_epochs(const Inspection& look, std::vector<Remark>& found) {
               format_count(dump.epochs), format_count(elements), format_seconds(epoch_s),
               format_seconds(epoch_s - *start_s)),
        std::nullopt,
-       ".repeat() above the last shuffle, and count the steps of an epoch"});
+       python_at(".repeat()", after_shuffles(look.pipeline) + "; count the steps of an epoch")});
 }
 
 }  // namespace plumber

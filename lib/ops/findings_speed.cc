@@ -6,6 +6,7 @@
 
 #include "base/number_format.h"
 #include "ops/rules.h"
+#include "pipeline/python_call.h"
 
 namespace plumber {
 namespace {
@@ -14,23 +15,42 @@ using fmt::format;
 
 constexpr double kMostlyHandOff = 0.5;
 
-// Ops with a parallel form of their own.
-const char* parallel_argument(const Node& node) {
-  if (node.op == "MapDataset" || node.op == "FilterDataset") return "num_parallel_calls";
-  if (node.op == "InterleaveDataset") return "cycle_length=N, num_parallel_calls";
-  return node.op == "BatchDatasetV2" ? "num_parallel_calls" : nullptr;
+// By the rules of the optimiser: what it would refuse is not advised.
+bool may_run_in_parallel(const Node& node, const NodeCost& cost) {
+  if (node.op != "MapDataset" && node.op != "FilterDataset" && node.op != "InterleaveDataset" &&
+      node.op != "BatchDatasetV2")
+    return false;
+  if (copies_little(node, cost)) return false;
+  if (!node.function) return true;
+  const FunctionFacts& f = node.function->facts;
+  return f.stateful.empty() && f.python.empty() && f.seeded.empty() && f.missing.empty() &&
+         !f.recursive && !f.short_circuit;
 }
 
-bool may_run_in_parallel(const Node& node) {
-  if (!parallel_argument(node)) return false;
-  return !node.function ||
-         (node.function->facts.stateful.empty() && node.function->facts.python.empty());
+bool is_handed_over(const Inspection& look, NodeId n) {
+  return look.analysis.costs.nodes[n].calls > 0 && look.analysis.setting[n].mode != Mode::kInline;
 }
 
-std::string with_argument(const Node& node, const std::string& argument) {
-  std::string call = written(node);
-  if (call.ends_with(")")) call.pop_back();
-  return call + (call.ends_with("(") ? "" : ", ") + argument + ")";
+// The bound of the cores, where it is the lowest or as good as that; else null.
+const Bound* binding_cores(const Inspection& look) {
+  constexpr double kAsGood = 1.02;
+  const auto& bounds = look.now.bounds;
+  const auto cores = std::ranges::find(bounds, BoundKind::kCpu, &Bound::kind);
+  if (cores == bounds.end() || cores->nodes.empty()) return nullptr;
+  return cores->bound_per_s <= kAsGood * bounds.front().bound_per_s ? &*cores : nullptr;
+}
+
+// All cores are busy, mostly with handing over calls.
+bool cores_hand_over(const Inspection& look) {
+  const Bound* cores = binding_cores(look);
+  if (!cores) return false;
+  double work_s = 0;
+  bool any = false;
+  for (const NodeId n : cores->nodes) {
+    work_s += look.analysis.costs.nodes[n].cpu_s;
+    any = any || is_handed_over(look, n);
+  }
+  return any && work_s < (1 - kMostlyHandOff) * look.now.cpu_s;
 }
 
 // What the functions would bring in TensorFlow ops that took as long.
@@ -64,7 +84,9 @@ void find_sequential(const Inspection& look, std::vector<Remark>& found) {
   const double calls = std::max(1.0, std::floor(look.machine.cores));
   for (const NodeId n : look.now.bounds.front().nodes) {
     const Mode mode = look.analysis.setting[n].mode;
-    if (p[n].outer || mode == Mode::kParallel || !may_run_in_parallel(p[n]) || calls < 2) continue;
+    if (p[n].outer || mode == Mode::kParallel || calls < 2 ||
+        !may_run_in_parallel(p[n], look.analysis.costs.nodes[n]))
+      continue;
     Setting changed = look.analysis.setting;
     changed[n].mode = Mode::kParallel;
     changed[n].parallelism = calls;
@@ -77,7 +99,7 @@ void find_sequential(const Inspection& look, std::vector<Remark>& found) {
          format("{} of work a root element, {} of its period", format_seconds(work_s),
                 share_of_period(look, work_s)),
          gain,
-         with_argument(p[n], format("{}={:.0f}", parallel_argument(p[n]), calls))});
+         python_call_in_parallel(p[n], format("{:.0f}", calls))});
     return;
   }
 }
@@ -102,13 +124,14 @@ void find_few_calls(const Inspection& look, std::vector<Remark>& found) {
                    format("{} of work a root element in {}: {} at best", format_seconds(work_s),
                           now, format_rate(bound.bound_per_s)),
                    gain,
-                   with_argument(p[n], format("num_parallel_calls={:.0f}", calls))});
+                   python_call_in_parallel(p[n], format("{:.0f}", calls))});
 }
 
 void find_busy_cores(const Inspection& look, std::vector<Remark>& found) {
   if (look.now.bounds.empty()) return;
-  const Bound& bound = look.now.bounds.front();
-  if (bound.kind != BoundKind::kCpu || bound.nodes.empty()) return;
+  const Bound* binding = binding_cores(look);
+  if (!binding || cores_hand_over(look)) return;  // the latter is per-element-overhead
+  const Bound& bound = *binding;
   const auto& costs = look.analysis.costs.nodes;
   double work_s = 0;
   for (const NodeId n : bound.nodes) work_s += costs[n].cpu_s;
@@ -146,20 +169,23 @@ void find_python(const Inspection& look, std::vector<Remark>& found) {
                    format("{} under the lock a root element: at most {}", format_seconds(held_s),
                           format_rate(lock->bound_per_s)),
                    gain_without_lock(look),
-                   "write the function in TensorFlow ops, or prepare its results once in files"});
+                   "# write the function in TensorFlow ops, or prepare its results once in files"});
 }
 
 void find_overhead(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   if (look.now.bounds.empty() || !(look.now.period_s > 0)) return;
-  if (look.now.dispatch_s < kMostlyHandOff * look.now.period_s) return;
+  const bool latency = look.now.dispatch_s >= kMostlyHandOff * look.now.period_s;
+  if (!latency && !cores_hand_over(look)) return;
+  const std::vector<NodeId> nodes =
+      latency ? look.now.bounds.front().nodes : binding_cores(look)->nodes;
   Remark finding{};
-  finding.python = ".batch(N) before .map(f), with f for whole batches";
+  finding.python = ".batch(N).map(f)  # with f for whole batches";
   Setting changed = look.analysis.setting;
   Costs batched = look.analysis.costs;
   double calls = 0;
-  for (const NodeId n : look.now.bounds.front().nodes) {
-    if (look.analysis.costs.nodes[n].calls <= 0 || changed[n].mode == Mode::kInline) continue;
+  for (const NodeId n : nodes) {
+    if (!is_handed_over(look, n)) continue;
     finding.nodes.push_back(p[n].name);
     calls += look.analysis.costs.nodes[n].calls;
     if (can_be_inline(p[n])) changed[n].mode = Mode::kInline;
@@ -168,8 +194,10 @@ void find_overhead(const Inspection& look, std::vector<Remark>& found) {
   finding.text =
       "elements are so small that handing each call to another thread takes most of the time: work "
       "on batches, or inline the functions";
-  finding.evidence = format("{} calls a root element, {} of its period is hand-off",
-                            format_count(calls), share_of_period(look, look.now.dispatch_s));
+  finding.evidence =
+      latency ? format("{} calls a root element, {} of its period is hand-off", format_count(calls),
+                       share_of_period(look, look.now.dispatch_s))
+              : format("{} calls a root element, and all cores are busy", format_count(calls));
   finding.gain_per_s = gain_per_s(look, changed);
   if (!finding.gain_per_s) finding.gain_per_s = gain_per_s(look, batched);
   found.push_back(std::move(finding));
@@ -193,7 +221,7 @@ void find_no_prefetch(const Inspection& look, std::vector<Remark>& found) {
                                                   format_seconds(look.now.period_s))
                                          : "no prefetch at the root",
                    gain,
-                   ".prefetch(2) at the end"});
+                   ".prefetch(2)  # at the end"});
 }
 
 // Each call in flight holds an element, and beyond a few a core they keep nothing busier.
@@ -212,7 +240,7 @@ void find_many_calls(const Inspection& look, NodeId n, std::vector<Remark>& foun
        format("{} on {}, {} held", counted(setting.parallelism, "call"),
               counted(look.machine.cores, "core"), format_bytes(look.held_bytes[n])),
        std::nullopt,
-       format("num_parallel_calls={:.0f}", 2 * look.machine.cores)});
+       python_call_in_parallel(node, format("{:.0f}", 2 * look.machine.cores))});
 }
 
 }  // namespace plumber

@@ -34,7 +34,4 @@ std::optional<double> gain_between(const Inspection& look, const Evaluation& cha
 /// "42 %": a part of the period, of which there must be one.
 std::string share_of_period(const Inspection& look, double part_s);
 
-/// How the user wrote the node: ".map(_parse)".
-std::string written(const Node& node);
-
 }  // namespace plumber

@@ -10,6 +10,9 @@
 namespace plumber {
 namespace {
 
+// Of a batch's size: a mean so close to it is that of an epoch of many batches.
+constexpr double kNearly = 0.98;
+
 // Beyond this a program is damaged, and its products would leave the range of numbers.
 constexpr double kMostVisits = 1e15;
 
@@ -42,7 +45,7 @@ class Visits {
       case Kind::kBatch:
       case Kind::kMapBatch:
         if (!node.count && !p_.dumps.empty()) return pass_measured(n);
-        return pass_all(n, std::max<double>(1, static_cast<double>(node.count.value_or(1))));
+        return batch(n);
       case Kind::kFilter:
       case Kind::kShard:
       case Kind::kUnbatch:
@@ -105,6 +108,15 @@ class Visits {
       if (!ratio) out_.known[input] = false;
     }
     for (const NodeId inner : p_[n].inner) add(n, inner, 1, true);
+  }
+
+  // The last batch of an epoch is a short one: of few batches that counts. Elements that
+  // drop_remainder leaves over are read all the same.
+  void batch(NodeId n) {
+    const double size = std::max<double>(1, static_cast<double>(p_[n].count.value_or(1)));
+    const auto whole = p_[n].inputs.size() == 1 ? by_epochs(n, p_[n].inputs.front()) : Count();
+    const bool short_batch = whole && *whole < kNearly * size;
+    pass_all(n, short_batch ? *whole : size);
   }
 
   // Between the starts of two windows lie `shift` elements; the ends of an epoch are neglected.

@@ -28,8 +28,7 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
   if (problem.cost(id).python) {
     return "its function is Python: calls hold one lock, so more of them in flight bring nothing";
   }
-  const NodeCost& cost = problem.cost(id);
-  if (!node.function && cost.work_s < kShortCall_s * cost.elements) {
+  if (copies_little(node, problem.cost(id))) {
     return "copying its elements is less work than handing them to another thread";
   }
   if (node.function && node.function->facts.short_circuit) {

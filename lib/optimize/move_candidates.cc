@@ -132,16 +132,16 @@ class Finder {
   std::string why_sunk(NodeId id, const Moved& after) const {
     const Node& node = p_[id];
     const auto still = find_node(after.pipeline, node.name);
+    const std::string then = format_bytes(after.analysis.nodes[*still].bytes_per_element);
+    const std::string before = format_bytes(now_.analysis.nodes[id].bytes_per_element);
     switch (node.kind) {
       case Kind::kBatch:
         return "the function of the map works on whole batches: one call instead of " +
                counted(static_cast<double>(node.count.value_or(1)), "call");
       case Kind::kShuffle:
-        return fmt::format(
-            "places are drawn without a look at the elements: it holds elements of {} instead of "
-            "{}",
-            format_bytes(after.analysis.nodes[*still].bytes_per_element),
-            format_bytes(now_.analysis.nodes[id].bytes_per_element));
+        return "places are drawn without a look at the elements: " +
+               (then == before ? "the map may as well be called after them"
+                               : "it holds elements of " + then + " instead of " + before);
       default:
         return "the map is not called for elements that are thrown away";
     }

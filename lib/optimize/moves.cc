@@ -175,7 +175,8 @@ class Chooser {
 
   void take(MoveCandidate& candidate, const Judged& now) {
     const double gain = best_.rate_per_s - now.rate_per_s;
-    if (gain > 0) candidate.edits.back().gain_per_s = gain;
+    // What does not fit has no rate to compare with.
+    if (gain > 0 && now.fits) candidate.edits.back().gain_per_s = gain;
     for (Edit& edit : candidate.edits) chosen_.edits.push_back(std::move(edit));
     if (candidate.hit_share > 0) {
       chosen_.hit_share = candidate.hit_share;

@@ -17,10 +17,4 @@ namespace plumber {
 /// Empty where there is nothing to change in the source.
 std::string python_line(const Pipeline& pipeline, const Edit& edit);
 
-/// The call that makes a node: ".map(_parse)", ".batch(16)", "tf.data.TFRecordDataset(...)".
-std::string python_call(const Pipeline& pipeline, NodeId id);
-
-/// The same with one more argument: ".map(_parse, num_parallel_calls=2)".
-std::string python_call(const Pipeline& pipeline, NodeId id, const std::string& argument);
-
 }  // namespace plumber

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/rate_curve.h"
 
+#include <optional>
+
 #include "base/knee.h"
 #include "optimize/best_plan.h"
 #include "optimize/moves.h"
@@ -42,14 +44,20 @@ RateCurve rate_curve(const Pipeline& pipeline, const Analysis& analysis,
   RateCurve curve;
   curve.what = sweep.what;
   curve.limits = options.limits;
-  const ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
   OptimizeOptions with = options;
+  std::optional<ChosenMoves> moves;
   for (const double value : sweep.values) {
     (sweep.what == Swept::kCores ? with.limits.cores : with.limits.memory_bytes) = value;
-    RatePoint point = point_at(moves.moved.pipeline, moves.moved.analysis, with);
+    // Moves are those of the given cores, and of each memory: what is short of it decides them.
+    if (!moves || sweep.what == Swept::kMemory) {
+      OptimizeOptions given = with;
+      given.limits.cores = options.limits.cores;
+      moves = choose_moves(pipeline, analysis, given, options.limits.cores);
+    }
+    const Moved& moved = moves->moved;
+    RatePoint point = point_at(moved.pipeline, moved.analysis, with);
     if (point.bound)
-      for (NodeId& node : point.bound->nodes)
-        node = *original_of(pipeline, moves.moved.pipeline, node);
+      for (NodeId& node : point.bound->nodes) node = *original_of(pipeline, moved.pipeline, node);
     // The plan for less runs with more, too.
     if (!curve.points.empty() && point.rate_per_s < curve.points.back().rate_per_s) {
       point.rate_per_s = curve.points.back().rate_per_s;

@@ -59,6 +59,13 @@ std::string why_no_cache(const Problem& problem, const BestPlan& plan, const Pla
 
 std::string why_not_parallel(const Problem& problem, NodeId id, double period_s) {
   if (!(problem.cost(id).work_s > 0)) return "it is not the bottleneck";
+  const NodeSetting& stock = problem.stock[id];
+  if (is_parallel(stock.mode) && stock.parallelism >= 2)
+    return fmt::format("stock TensorFlow does so already, {} at once, and more bring too little",
+                       counted(stock.parallelism, "call"));
+  if (problem.cost(id).work_s > period_s)
+    return fmt::format("it brings too little: {} of work in a period of {}",
+                       format_seconds(problem.cost(id).work_s), format_seconds(period_s));
   return fmt::format("it is not the bottleneck: {} of work in a period of {}",
                      format_seconds(problem.cost(id).work_s), format_seconds(period_s));
 }

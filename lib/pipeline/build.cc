@@ -14,6 +14,7 @@
 #include "pipeline/align.h"
 #include "pipeline/batch_form.h"
 #include "pipeline/fingerprint.h"
+#include "pipeline/frozen_state.h"
 #include "pipeline/function_facts.h"
 #include "pipeline/graph_scope.h"
 #include "pipeline/large_constants.h"
@@ -275,20 +276,6 @@ class Builder {
   std::set<std::string> warned_;
 };
 
-bool reads_variable(const Function& function) {
-  const auto& reads = function.facts.state_reads;
-  return std::find(reads.begin(), reads.end(), "ReadVariableOp") != reads.end();
-}
-
-void warn_of_frozen_variables(Pipeline& pipeline) {
-  for (const Node& node : pipeline.nodes)
-    if (node.function && reads_variable(*node.function))
-      pipeline.warnings.push_back(fmt::format(
-          "{}: its function reads a variable; a written program keeps the value that it had when "
-          "the trace was recorded",
-          node.name));
-}
-
 void set_outer_of_inner_chains(Pipeline& pipeline) {
   // The inner roots know their outer node; what feeds them lives in the same function.
   for (std::size_t i = pipeline.size(); i-- > 0;) {
@@ -338,7 +325,8 @@ Pipeline build_pipeline(const Trace& trace) {
   pipeline.large_constants = large_constants(*trace.graph);
   set_outer_of_inner_chains(pipeline);
   apply_determinism(*trace.graph, pipeline);
-  warn_of_frozen_variables(pipeline);
+  for (const std::string& frozen : frozen_state(*trace.graph, pipeline))
+    pipeline.warnings.push_back(frozen);
   for (const std::string& twins : shared_seed_generators(*trace.graph))
     pipeline.warnings.push_back(twins);
   for (const std::string& seeded : seeded_reshuffles(*trace.graph))

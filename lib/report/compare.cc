@@ -228,6 +228,20 @@ class Comparing {
   Comparison result_;
 };
 
+std::set<std::string> names_of_nodes(const Json& document) {
+  std::set<std::string> names;
+  if (!document.contains("nodes") || !document["nodes"].is_array()) return names;
+  for (const Json& node : document["nodes"])
+    if (node.contains("name") && node["name"].is_string()) names.insert(node["name"]);
+  return names;
+}
+
+bool are_of_one_program(const Json& a, const Json& b) {
+  const char* key = "graph_fingerprint";
+  if (a.contains(key) && b.contains(key)) return a[key] == b[key];
+  return names_of_nodes(a) == names_of_nodes(b);
+}
+
 }  // namespace
 
 bool is_document(const std::string& text) {
@@ -247,6 +261,7 @@ Comparison compare_documents(const NamedDocument& before, const NamedDocument& a
                 "compare like with like");
   Comparison result = Comparing(a, b, tolerance).run();
   result.kind = kind;
+  result.same_program = are_of_one_program(a, b);
   const std::string rate = kind == "plan" ? "/predicted/after_per_s" : "/rate/observed_per_s";
   result.rate_before_per_s = number_at(a, rate);
   result.rate_after_per_s = number_at(b, rate);

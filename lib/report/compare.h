@@ -33,7 +33,8 @@ struct Difference {
 struct Comparison {
   std::string kind;  // "analysis" or "plan"
   std::vector<Difference> differences;
-  double within = 0;  // numbers that differ by less than the tolerance
+  double within = 0;         // numbers that differ by less than the tolerance
+  bool same_program = true;  // by their nodes; of plans by the program's fingerprint
   std::optional<double> rate_before_per_s, rate_after_per_s;  // observed, of plans predicted
 };
 

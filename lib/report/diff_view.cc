@@ -53,12 +53,15 @@ Report diff_view(const Comparison& comparison) {
   Report report;
   report.sections.push_back(json_field("schema_version", 1.0));
   Prose prose;
+  if (!comparison.same_program)
+    prose.sentences.push_back({"A and B are of different programs.", {}});
   prose.sentences.push_back(verdict(comparison));
   const auto rates = rate_sentence(comparison);
   if (rates && !comparison.differences.empty()) prose.sentences.push_back(*rates);
   report.sections.push_back({"", "", prose});
   report.sections.push_back(json_field("kind", comparison.kind));
   report.sections.push_back(json_field("same", comparison.differences.empty()));
+  report.sections.push_back(json_field("same_program", comparison.same_program));
   report.sections.push_back(json_field("within_noise", comparison.within));
   report.sections.push_back(
       {"differences", comparison.differences.empty() ? "" : "Changes", table_of(comparison)});

@@ -45,7 +45,7 @@ Sentence shrunk_sentence(const OptimizeResult& result) {
                      {Unit::kBytes, memory.planned_bytes}}};
   if (predicted.before_per_s > 0) {
     sentence +=
-        {" and runs at " + bound_words(predicted) + "{} (stock TensorFlow: {})",
+        {" and reaches " + bound_words(predicted) + "{} (stock TensorFlow: {})",
          {{Unit::kPerSecond, predicted.after_per_s}, {Unit::kPerSecond, predicted.before_per_s}}};
   }
   sentence.pattern += ".";

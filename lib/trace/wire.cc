@@ -162,7 +162,8 @@ trace::PipelineSnapshot parse_snapshot(const std::string& name, const std::strin
     FirstError ignored;
     const bool other = (parse_text(bytes, graph, ignored) && is_program(graph)) ||
                        (parse_text(bytes, model, ignored) && is_model(model));
-    if (!other && error.found) throw text_error(name, error);
+    const bool begins_well = snapshot.ByteSizeLong() > 0;
+    if (!other && begins_well && error.found) throw text_error(name, error);
   } else if (snapshot.ParseFromString(bytes) && is_program(snapshot.graph())) {
     return snapshot;
   }

@@ -95,6 +95,11 @@ TEST_CASE("reading names the file and says what the system said") {
         "plumber: error: " + folder.path() + ": cannot read: Is a directory");
 }
 
+TEST_CASE("a stream without an end is given up") {
+  CHECK(error_of([] { read_file("/dev/zero"); }) ==
+        "plumber: error: /dev/zero: it goes on after 256 MiB, which no trace does");
+}
+
 TEST_CASE("an unreadable file is an error") {
   const Folder folder;
   write_output(folder / "secret", "x");

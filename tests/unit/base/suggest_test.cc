@@ -16,6 +16,8 @@ TEST_CASE("the nearest name is suggested, a far one is not") {
   const std::vector<std::string> known = {"--cores", "--mem", "--disk"};
   CHECK(did_you_mean("--coers", known) == "did you mean '--cores'?");
   CHECK(did_you_mean("--men", known) == "did you mean '--mem'?");
+  CHECK(did_you_mean("--memory", known) == "did you mean '--mem'?");
+  CHECK(did_you_mean("--m", known).empty());
   CHECK(did_you_mean("--pipeline", known).empty());
   CHECK(did_you_mean("x", {}).empty());
 }

@@ -45,7 +45,7 @@ TEST_CASE("finding: a random function below a cache") {
       program(random_facts()) ==
       "warning: cache (CacheDatasetV2) keeps what flip (MapDataset) made in the first epoch: every "
       "later epoch repeats it [flip (MapDataset) calls RandomUniform in its function '_flip'] "
-      ".cache() before .map(_flip)\n");
+      ".cache()  # before .map(_flip)\n");
   CHECK(program({}) == "none");
 }
 
@@ -58,11 +58,11 @@ TEST_CASE("finding: a shuffled order that a cache keeps") {
     if (shuffle_above) b.add("again", "ShuffleDatasetV3", {"cache"}).buffer(8);
     return finding(b.build(), "order-frozen");
   };
-  CHECK(
-      program(false) ==
-      "warning: cache (CacheDatasetV2) keeps the order of the first epoch: no shuffle above it "
-      "draws "
-      "a new one [mix (ShuffleDatasetV3) reshuffles in each epoch] .cache() before .shuffle(8)\n");
+  CHECK(program(false) ==
+        "warning: cache (CacheDatasetV2) keeps the order of the first epoch: no shuffle above it "
+        "draws "
+        "a new one [mix (ShuffleDatasetV3) reshuffles in each epoch] .cache()  # before "
+        ".shuffle(8)\n");
   CHECK(program(true) == "none");
 }
 
@@ -95,7 +95,8 @@ TEST_CASE("finding: a cache of file names") {
   CHECK(program(true) ==
         "hint: names (CacheDatasetV2) keeps only the list that read (InterleaveDataset) reads "
         "from: "
-        "nothing is read or decoded less often [the whole list is 120 B] .interleave().cache()\n");
+        "nothing is read or decoded less often [the whole list is 120 B] .cache()  # after "
+        ".interleave(...)\n");
   CHECK(program(false) == "none");
 }
 
@@ -107,7 +108,7 @@ TEST_CASE("finding: a trace that began after the cache was full") {
       finding(b.build(), "cache-producers-gone") ==
       "warning: the trace began after cache (CacheDatasetV2) was full: what lies below it has no "
       "counters, so its costs and sizes are unknown [500 elements out of the cache, none into it] "
-      "trace from the first epoch on\n");
+      "# trace from the first epoch on\n");
 }
 
 TEST_CASE("finding: a shuffle of large elements that holds the whole epoch") {
@@ -119,13 +120,14 @@ TEST_CASE("finding: a shuffle of large elements that holds the whole epoch") {
   CHECK(
       finding(p, "shuffle-whole-epoch") ==
       "hint: mix (ShuffleDatasetV3) holds the whole epoch, and twice that while one epoch follows "
-      "another [buffer 5000 for 1000 elements an epoch: 1000 MiB] .shuffle(N) with a smaller N, or "
+      "another [buffer 5000 for 1000 elements an epoch: 1000 MiB] .shuffle(N)  # with a smaller N, "
+      "or "
       "below what makes elements large\n");
   CHECK(
       finding(p, "shuffle-after-growth") ==
       "hint: mix (ShuffleDatasetV3) holds elements of 1 MiB; right above range (RangeDataset) they "
-      "are 1 KiB [1000 MiB now, 1000 KiB there] .shuffle(5000) right after range "
-      "(RangeDataset)\n");
+      "are 1 KiB [1000 MiB now, 1000 KiB there] .shuffle(5000)  # right after "
+      "tf.data.Dataset.range(...)\n");
 }
 
 TEST_CASE("finding: batches of batches, and batches taken apart") {
@@ -139,12 +141,12 @@ TEST_CASE("finding: batches of batches, and batches taken apart") {
   CHECK(
       finding(p, "batch-of-batch") ==
       "warning: large (BatchDatasetV2) makes batches of the batches of small (BatchDatasetV2) [an "
-      "element is [8, 2, ...]] leave out .batch(8)\n");
+      "element is [8, 2, ...]] # without .batch(8)\n");
   CHECK(finding(p, "unbatch-of-batch") ==
         "hint: apart (UnbatchDataset) takes apart the batches of large (BatchDatasetV2) [both take "
         "0 % "
-        "of the time a root element takes] leave the batches as they are; .rebatch(n) for another "
-        "size\n");
+        "of the time a root element takes] .rebatch(N)  # for batches of another "
+        "size, in place of .unbatch()\n");
 }
 
 TEST_CASE("finding: ops of old programs") {
@@ -206,7 +208,7 @@ TEST_CASE("finding: Python functions under their lock") {
       finding(b.build(), "python-lock") ==
       "warning: Python functions run one at a time under Python's lock: num_parallel_calls cannot "
       "help them, nor more cores [10 ms under the lock a root element: at most 100/s] (+251.4) "
-      "write the "
+      "# write the "
       "function in TensorFlow ops, or prepare its results once in files\n");
   CHECK(finding(b.build(), "sequential-op") == "none");
 }
@@ -258,7 +260,7 @@ TEST_CASE("finding: a shard above a costly map") {
   const std::string found = finding(b.build(), "late-choice");
   CHECK(found.starts_with("warning: "));
   CHECK(found.find("throws away elements that") != std::string::npos);
-  CHECK(found.ends_with(".shard(...) before .map(decode)\n"));
+  CHECK(found.ends_with(".shard(4, ...)  # before .map(decode)\n"));
 }
 
 TEST_CASE("finding: parallel readers of one file") {

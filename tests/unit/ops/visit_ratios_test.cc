@@ -45,6 +45,13 @@ TEST_CASE("a concatenation's shares come from the program where it knows both pa
   CHECK(visits(b.build()) == "a 0.9\nc 0.1\nboth 1\n");
 }
 
+TEST_CASE("a batch that is larger than an epoch holds the whole epoch") {
+  PipelineBuilder b;
+  b.add("range", "RangeDataset").source(50).counts(800);
+  b.add("batch", "BatchDatasetV2", {"range"}).count(1000).counts(16);
+  CHECK(visits(b.build()) == "range 50\nbatch 1\n");
+}
+
 TEST_CASE("what was never counted is unknown") {
   PipelineBuilder b;
   b.add("range", "RangeDataset");
