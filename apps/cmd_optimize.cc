@@ -40,8 +40,8 @@ struct Options {
   TraceInput trace;
   OutputOptions output;
   std::vector<std::string> disks;
-  std::string cores, memory, processes, disk_cache, target_rate, step_time, prices_path, curve, epochs,
-      think_time, allow, without;
+  std::string cores, memory, processes, disk_cache, target_rate, step_time, prices_path, curve,
+      epochs, think_time, allow, without;
   std::vector<std::string> models;
   std::string lp_path, rewrite_path;
   bool no_cache = false, no_moves = false, strict_order = false, keep_autotune = false;

@@ -109,7 +109,7 @@ void find_page_cache(const Inspection& look, std::vector<Remark>& found) {
                       "a trace of files that were in memory is faster than that";
   remark.evidence = format("{} of files, {} of memory beside the pipeline's own",
                            format_bytes(*bytes), format_bytes(memory));
-  if (!fits) remark.python = "plumber optimize --disk RATE counts the disk";
+  if (!fits) remark.python = "# plumber optimize --disk RATE counts the disk";
   found.push_back(std::move(remark));
 }
 

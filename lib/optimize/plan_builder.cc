@@ -68,13 +68,15 @@ class Builder {
   }
 
   /// The rate that is lost when this node alone stays as stock TensorFlow runs it. In the first
-  /// epoch where the node lies below a filled cache.
-  double gain_per_s(NodeId id, bool first_epoch) const {
+  /// epoch where the node lies below a filled cache. nullopt: none.
+  std::optional<double> gain_per_s(NodeId id, bool first_epoch) const {
     Settled without = settled_;
     without.setting[id] = problem_.stock[id];
     const double slow_s = period_s(without, first_epoch);
     const double fast_s = period_s(settled_, first_epoch);
-    return slow_s > 0 && fast_s > 0 ? std::max(0.0, 1 / fast_s - 1 / slow_s) : 0;
+    constexpr double kNothing = 1e-3;  // of the rate: other edits do the same
+    const bool brings = fast_s > 0 && slow_s > fast_s * (1 + kNothing);
+    return brings ? std::optional(1 / fast_s - 1 / slow_s) : std::nullopt;
   }
 
   double period_s(const Settled& settled, bool first_epoch) const {
