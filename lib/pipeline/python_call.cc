@@ -171,8 +171,10 @@ std::vector<std::string> arguments_of(const Node& node) {
     default:
       break;
   }
-  if (node.op == "UniqueDataset" || node.op == "IgnoreErrorsDataset") return {};
-  if (node.op == "AssertCardinalityDataset") return {number(node.count)};
+  const PythonForm* form = form_of(node.op);  // which does not ask how experimental the op was
+  const std::string_view op = form ? form->op : "";
+  if (op == "UniqueDataset" || op == "IgnoreErrorsDataset") return {};
+  if (op == "AssertCardinalityDataset") return {number(node.count)};
   return {function};
 }
 
