@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users of tf.data ask in public threads, each as a small pipeline of its shape: the analysis
-names what the thread's answer was. A name is OWNER/REPOSITORY#NUMBER at GitHub; a bare number is
-one of tensorflow/tensorflow.
-
-What no trace of one pipeline shows, and why:
-  #33105            threads are not counted; cycle_length and calls are, in the table of nodes
-  #20059, #47067    two programs or two releases beside each other: `plumber_tf.py compare`
-  #61317, #44278    a snapshot's fingerprint is made anew in each run, a trace is of one
-  #48903, #50952, #60174, #75002   crashes and warnings of TensorFlow itself
-  #49304, #70541    the tf.data service: its workers' iterators are in other processes
-  xprof#251, #490, #839, #61212, #62373   a profiler without a result: every golden test has one
-  #44763            a program with Python: trace_test.py and every_op_test.py record such ones
-  models#7127, #26309, #28130   waiting for a network or a disk: tests/golden/threads
-  pytorch#23048, fairseq2#355, DALI#2790  other loaders
+"""What users of tf.data ask in public, each as a small pipeline of its shape: the analysis names
+what the answer was. What no trace of one pipeline shows, and why:
+  two programs or two releases beside each other   `plumber_tf.py compare`
+  the fingerprint of a snapshot    it is made anew in each run, a trace is of one
+  the tf.data service              its workers' iterators are in other processes
+  crashes and warnings of TensorFlow itself, loaders that are not tf.data
+  a profiler without a result      every golden test has one
+  waiting for a network or a disk  tests/golden/threads
 """
 import json
 import subprocess
@@ -101,7 +95,7 @@ class ThreadsTest(FolderTest):
 
 @measured
 class Parallelism(ThreadsTest):
-    def test_58819_what_autotune_chose_and_the_op_that_caps_at_one_core(self):
+    def test_what_autotune_chose_and_the_op_that_caps_at_one_core(self):
         analysis = self.traced(numbers().map(work, AUTOTUNE).map(random_work).batch(4).prefetch(
             AUTOTUNE))
         self.limits(analysis, "MapDataset", "random_work")
@@ -109,7 +103,7 @@ class Parallelism(ThreadsTest):
         self.assertEqual({n["op"] for n in tuned}, {"ParallelMapDatasetV2", "PrefetchDataset"})
         self.assertGreaterEqual(tuned[0]["parallelism"], 1)
 
-    def test_72369_the_buffer_that_autotune_chose_its_fill_and_its_bytes(self):
+    def test_the_buffer_that_autotune_chose_its_fill_and_its_bytes(self):
         analysis = self.traced(numbers().map(lambda x: large(work(x))).prefetch(AUTOTUNE))
         (buffer,) = analysis["buffers"]
         self.assertTrue(buffer["autotuned"])
@@ -117,11 +111,11 @@ class Parallelism(ThreadsTest):
         self.assertEqual(buffer["level"], "empty")  # one thread makes what is taken at once
         self.assertGreaterEqual(self.held(analysis, "prefetch"), MIB)
 
-    def test_62821_more_calls_of_python_do_not_help(self):
+    def test_more_calls_of_python_do_not_help(self):
         found = self.finding(self.traced(numbers().map(python, AUTOTUNE), 0.6), "python-lock")
         self.assertIn("cannot help", found["text"])
 
-    def test_31994_one_step_in_parallel_and_the_sequential_one_before_it(self):
+    def test_one_step_in_parallel_and_the_sequential_one_before_it(self):
         dataset = tf.data.TFRecordDataset(self.records()).repeat().map(
             lambda r: work(number(r), 3)).prefetch(8).shuffle(16)
         dataset = dataset.map(light, AUTOTUNE).prefetch(2).batch(8)
@@ -129,7 +123,7 @@ class Parallelism(ThreadsTest):
         self.limits(analysis, "MapDataset", "lambda")
         self.assertGreater(self.finding(analysis, "sequential-op")["gain_per_s"], 0)
 
-    def test_48999_a_busy_accelerator_leaves_cores_idle(self):
+    def test_a_busy_accelerator_leaves_cores_idle(self):
         with plumber_tf.trace(numbers().map(work, 2).batch(2).prefetch(2), self.path("t.pb"),
                               calibrate=False) as watched:
             for _ in zip(range(12), watched):
@@ -140,13 +134,13 @@ class Parallelism(ThreadsTest):
         self.assertEqual({b["level"] for b in analysis["buffers"] if "Prefetch" in b["node"]},
                          {"full"})
 
-    def test_42917_the_sequential_rest_caps_a_parallel_map(self):
+    def test_the_sequential_rest_caps_a_parallel_map(self):
         dataset = D.from_tensors(large(0, 4 * MIB)).repeat()
         analysis = self.traced(dataset.map(lambda t: (t, tf.shape(t)), 3).batch(8))
         self.assertEqual(analysis["bottleneck"]["kind"], "thread")
         self.limits(analysis, "BatchDatasetV2")
 
-    def test_22465_cores_are_dealt_out_to_all_ops_at_once(self):
+    def test_cores_are_dealt_out_to_all_ops_at_once(self):
         self.traced(numbers().map(lambda x: work(x, 3), 1).map(work, 1).batch(4))
         plan = self.plumber("optimize", "--cores", "16", "--mem", "4G", "--model", "paper")
         theta = {t["node"].split("/")[0] + str(i): t["cores"]
@@ -154,7 +148,7 @@ class Parallelism(ThreadsTest):
         self.assertLessEqual(sum(theta.values()), 16 + 1e-6)
         self.assertGreater(max(theta.values()), 6)
 
-    def test_23903_more_calls_than_cores(self):
+    def test_more_calls_than_cores(self):
         self.finding(self.traced(numbers().map(work, 64)), "many-calls")
 
     def test_deepreg_720_and_tf_yarn_13_fewer_cores_than_the_host_has(self):
@@ -170,44 +164,44 @@ class Parallelism(ThreadsTest):
 
 @measured
 class Memory(ThreadsTest):
-    def test_33516_and_scaaml_53_calls_in_flight_hold_batches(self):
+    def test_calls_in_flight_hold_batches(self):
         analysis = self.traced(numbers().apply(
             X.map_and_batch(lambda x: large(work(x)), 1, num_parallel_calls=8)))
         self.assertAlmostEqual(self.held(analysis, "calls in flight") / MIB, 9, delta=0.1)
 
-    def test_horovod_4296_an_autotuned_prefetch_becomes_a_number(self):
+    def test_an_autotuned_prefetch_becomes_a_number(self):
         self.traced(numbers().map(lambda x: large(work(x))).batch(4).prefetch(AUTOTUNE))
         plan = self.plumber("optimize", "--cores", "2", "--mem", "64M")
         self.assertLessEqual(plan["memory"]["planned_bytes"], 64 * MIB)
         self.assertIn("set_buffer", [e["edit"] for e in plan["edits"]])
 
-    def test_29213_batches_of_batches(self):
+    def test_batches_of_batches(self):
         self.finding(self.traced(numbers().batch(4).batch(8)), "batch-of-batch")
 
-    def test_32376_and_54299_a_shuffle_of_the_whole_data_set(self):
+    def test_a_shuffle_of_the_whole_data_set(self):
         found = self.finding(self.traced(numbers(80).map(large).shuffle(80).repeat()),
                              "shuffle-whole-epoch")
         self.assertIn("twice that", found["text"])
 
-    def test_53242_shuffle_before_what_makes_elements_large(self):
+    def test_shuffle_before_what_makes_elements_large(self):
         found = self.finding(self.traced(numbers(80).map(large).cache().shuffle(80).repeat()),
                              "shuffle-after-growth")
         self.assertIn("right after", found["python"])
 
-    def test_27128_what_a_cache_holds_and_that_it_does_not_fit(self):
+    def test_what_a_cache_holds_and_that_it_does_not_fit(self):
         analysis = self.traced(numbers(40).map(large).cache().repeat())
         self.assertAlmostEqual(self.held(analysis, "cache") / MIB, 40, delta=0.1)
         plan = self.plumber("optimize", "--cores", "2", "--mem", "20M")
         self.assertEqual(plan["status"], "infeasible")
 
-    def test_50579_and_55355_a_file_cache_larger_than_the_files(self):
+    def test_a_file_cache_larger_than_the_files(self):
         dataset = tf.data.TFRecordDataset(self.records(1, 80)).map(
             lambda r: large(tf.strings.length(r)))
         analysis = self.traced(dataset.cache(self.path("cache")).repeat())
         self.finding(analysis, "cache-larger-than-files")
         self.assertEqual(self.held(analysis, "cache"), 0)
 
-    def test_42315_one_reader_and_a_prefetch_of_ten_thousand_batches(self):
+    def test_one_reader_and_a_prefetch_of_ten_thousand_batches(self):
         dataset = tf.data.TFRecordDataset(self.records(1, 500, 50_000)).repeat().batch(40)
         analysis = self.traced(dataset.prefetch(10_000).map(tf.size, 32))
         self.assertEqual(analysis["bottleneck"]["kind"], "thread")
@@ -217,13 +211,13 @@ class Memory(ThreadsTest):
 
 @measured
 class Caches(ThreadsTest):
-    def test_45609_42773_and_tensorflowasr_264_take_after_cache(self):
+    def test_take_after_cache(self):
         found = self.finding(self.traced(numbers(60).map(work).cache().take(20).repeat()),
                              "cache-discarded")
         self.assertEqual(found["python"], ".take(20).cache()")
         self.assertEqual(found["severity"], "warning")
 
-    def test_50952_a_cache_that_is_read_to_its_end_is_no_fault(self):
+    def test_a_cache_that_is_read_to_its_end_is_no_fault(self):
         analysis = self.traced(numbers(30).map(work).cache(self.path("cache")).repeat())
         self.assertNotIn("cache-discarded", [f["id"] for f in analysis["findings"]])
 
@@ -233,15 +227,15 @@ class Caches(ThreadsTest):
                              "cache-of-names")
         self.assertEqual(found["python"], ".interleave().cache()")
 
-    def test_47755_and_docs_1097_a_random_flip_then_cache(self):
+    def test_a_random_flip_then_cache(self):
         self.finding(self.traced(numbers(50).map(random_work).cache().repeat()),
                      "augmentation-frozen")
 
-    def test_sqlflow_2143_shuffle_batch_cache(self):
+    def test_shuffle_batch_cache(self):
         self.finding(self.traced(numbers(50).shuffle(50).batch(5).cache().repeat()),
                      "order-frozen")
 
-    def test_44491_no_promise_for_what_is_random(self):
+    def test_no_promise_for_what_is_random(self):
         analysis = self.traced(numbers(500).map(random_work, 2).repeat())
         node = next(n for n in analysis["nodes"] if n["function"] == "random_work")
         self.assertEqual((node["cache"]["class"], node["cache"]["legal"]), ("content", False))
@@ -249,13 +243,13 @@ class Caches(ThreadsTest):
 
 @measured
 class Reading(ThreadsTest):
-    def test_31019_readers_in_parallel_inside_readers_in_parallel(self):
+    def test_readers_in_parallel_inside_readers_in_parallel(self):
         names = D.from_tensor_slices(self.records()).repeat()
         dataset = names.batch(2).interleave(
             lambda f: tf.data.TFRecordDataset(f, num_parallel_reads=2), num_parallel_calls=2)
         self.finding(self.traced(dataset), "nested-parallel-reads")
 
-    def test_13101_14448_and_15694_a_generator_is_one_thread_under_the_lock(self):
+    def test_a_generator_is_one_thread_under_the_lock(self):
         def count():
             while True:
                 yield sum(range(3000))
@@ -263,7 +257,7 @@ class Reading(ThreadsTest):
         analysis = self.traced(dataset.batch(8))
         self.finding(analysis, "python-lock")
 
-    def test_44274_and_particleflow_202_interleaved_python(self):
+    def test_interleaved_python(self):
         dataset = numbers().interleave(lambda x: D.range(20).map(python), cycle_length=4,
                                        num_parallel_calls=4)
         self.finding(self.traced(dataset), "python-lock")
@@ -280,27 +274,27 @@ class Reading(ThreadsTest):
 
 @measured
 class Shapes(ThreadsTest):
-    def test_40386_batch_map_unbatch(self):
+    def test_batch_map_unbatch(self):
         self.finding(self.traced(numbers().map(large).batch(8).map(light, 2).unbatch()),
                      "unbatch-of-batch")
 
-    def test_53169_map_filter_batch(self):
+    def test_map_filter_batch(self):
         analysis = self.traced(numbers().map(work).filter(lambda x: x % 4 == 0).batch(4))
         self.limits(analysis, "MapDataset", "work")
         self.assertGreater(self.finding(analysis, "sequential-op")["gain_per_s"], 0)
 
-    def test_14480_tiny_elements_cost_a_call_each(self):
+    def test_tiny_elements_cost_a_call_each(self):
         found = self.finding(self.traced(numbers().map(light).batch(256)), "per-element-overhead")
         self.assertIn(".batch(N) before", found["python"])
         self.assertGreater(found["gain_per_s"], 0)
 
-    def test_30646_and_47090_a_shuffle_is_filled_before_the_first_element(self):
+    def test_a_shuffle_is_filled_before_the_first_element(self):
         analysis = self.traced(numbers(150).map(work).shuffle(150).batch(10))
         told = analysis["rate"]["start_s"] or analysis["rate"]["epoch_start_s"]
         self.assertGreater(told, 0.03)
         self.limits(analysis, "MapDataset", "work")
 
-    def test_39992_an_ordered_map_of_uneven_calls(self):
+    def test_an_ordered_map_of_uneven_calls(self):
         long = tf.constant("x" * 14_000_000)  # one thread's work, as that of 14 others
 
         def uneven(x):
