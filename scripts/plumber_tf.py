@@ -321,6 +321,7 @@ def _shape_from_json(node):
 # Where a program carries its element_spec: attributes that begin with "_" are free, and survive a
 # rewrite, so a rewritten program loads without a file beside it.
 SPEC_ATTRIBUTE = "_plumber_element_spec"
+LENGTH_ATTRIBUTE = "_plumber_length"  # elements, where TensorFlow knows it
 ENVIRONMENT_ATTRIBUTE = "_plumber_environment"  # JSON: what tune measured the program with
 
 
@@ -341,6 +342,9 @@ def serialize(dataset):
         node.device = ""
     with contextlib.suppress(Error):  # a structure without a text form: load() will ask for it
         _return_node(graph).attr[SPEC_ATTRIBUTE].s = spec_to_text(dataset.element_spec).encode()
+    length = int(dataset.cardinality())
+    if length >= 0:
+        _return_node(graph).attr[LENGTH_ATTRIBUTE].i = length
     return graph
 
 
@@ -358,9 +362,18 @@ def load(program, element_spec=None, *, trace=None, traced=False):
     except tf.errors.OpError as error:
         raise Error(f"{name}: TensorFlow does not load it: {error.message}") from error
     _compare_environment(graph, name)
-    dataset = tf.data.experimental.from_variant(variant, spec)
+    dataset = _with_length(tf.data.experimental.from_variant(variant, spec), graph)
     dataset._plumber_python_functions = python_functions(graph)
     return dataset
+
+
+def _with_length(dataset, graph):
+    """Chunks hide from TensorFlow how many elements there are: Keras would not know its steps."""
+    own = _return_node(graph).attr
+    chunks = any(node.name.startswith("plumber/chunks/") for node in graph.node)
+    if not chunks or LENGTH_ATTRIBUTE not in own or int(dataset.cardinality()) >= 0:
+        return dataset
+    return dataset.apply(tf.data.experimental.assert_cardinality(own[LENGTH_ATTRIBUTE].i))
 
 
 def check(dataset, name="program"):

@@ -44,6 +44,7 @@ class ChunksByHandTest(RewriteTest):
             with self.subTest(size=size, at_once=at_once):
                 written = self.chunked(dataset, ops, *more, size=size, at_once=at_once)
                 self.assertEqual(elements(written), expected)
+                self.assertEqual(written.cardinality(), dataset.cardinality())
 
     def test_maps(self):
         self.assert_same(Range(50).map(lambda x: (x, x * 2)).map(lambda x, y: {"a": x + y, "b": y}),
