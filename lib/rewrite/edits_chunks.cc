@@ -162,9 +162,10 @@ bool holds_filter(Body& inner) {
 
 bool are_chunks(const Body& body, const NodeDef& interleave) {
   const NodeDef* batch = body.producer(interleave.input(0));
-  return batch && interleave.op() == kInterleave && batch->op() == kBatch &&
-         interleave.name() == chunks_name(batch->name().substr(chunk_name("").size())) &&
-         batch->name().starts_with(chunk_name(""));
+  if (!batch || interleave.op() != kInterleave || batch->op() != kBatch) return false;
+  const std::string prefix = chunk_name("");
+  return batch->name().starts_with(prefix) &&
+         interleave.name() == chunks_name(batch->name().substr(prefix.size()));
 }
 
 void batch_chunks(Body& body, NodeDef& interleave, const NodeDef& batch, Body& inner) {

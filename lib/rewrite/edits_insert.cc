@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/op_table.h"
 #include "rewrite/edits.h"
 #include "rewrite/node_parts.h"
@@ -37,6 +39,16 @@ bool is_memory_cache(const Body& body, const NodeDef& node) {
   return !value || value->tensor().string_val_size() == 0 || value->tensor().string_val(0).empty();
 }
 
+// True if a cache of this body keeps its elements in that file.
+bool writes_file(const Body& body, const std::string& file) {
+  return std::ranges::any_of(body.nodes(), [&](const NodeDef* node) {
+    if (op_traits(node->op()).kind != Kind::kCache || data_inputs(*node) < 2) return false;
+    const NodeDef* name = body.producer(node->input(1));
+    const tensorflow::AttrValue* value = name ? attribute(*name, "value") : nullptr;
+    return value && value->tensor().string_val_size() == 1 && value->tensor().string_val(0) == file;
+  });
+}
+
 void give_own_home(Body& body, NodeDef& cache) {
   NodeDef* home = body.producer(cache.input(2));
   if (home && home->op() == kCacheHome && !body.is_shared(*home)) return;
@@ -58,6 +70,9 @@ void insert_cache(Rewriting& program, const Edit& edit) {
   if (below.body->is_function())
     refuse("a cache inside a function is empty again at every call",
            "put the cache above the node that calls the function");
+  if (!edit.to.empty() && writes_file(*below.body, edit.to))
+    refuse(fmt::format("another cache writes the file '{}' already", edit.to),
+           "give each cache a file of its own");
   insert_above(program, below, kCacheOp, {constant("", text_tensor(edit.to)), cache_home()});
 }
 
