@@ -3,44 +3,10 @@
 #include "rewrite/edits.h"
 
 #include "catch2_any.h"
-#include "program_text.h"
-#include "rewrite/apply_plan.h"
+#include "program_edits.h"
 
 namespace plumber {
 namespace {
-
-Edit edit(EditKind kind, const std::string& node, EditValue value = {},
-          const std::string& to = "") {
-  Edit made;
-  made.kind = kind;
-  made.node = node;
-  made.value = value;
-  made.to = to;
-  return made;
-}
-
-constexpr std::int64_t operator""_calls(unsigned long long value) {
-  return static_cast<std::int64_t>(value);
-}
-
-std::string rewritten(const std::string& program, const std::vector<Edit>& edits) {
-  Plan plan;
-  plan.edits = edits;
-  return describe(apply_plan(program_of(program), plan));
-}
-
-// A map with a captured argument in the middle, and a control input that must stay last.
-const std::string kCaptured = R"(stop = 10
-range = RangeDataset(stop) : int64
-table = HashTableV2()
-offset = 5
-calls = 1
-map = ParallelMapDatasetV2(range, offset, calls, ^table) Targuments=[int64] deterministic="default" f=@add : int64
-batch = BatchDatasetV2(map, calls, calls) : int64[?]
-root = _Retval(batch)
-def add(x: int64, y: int64) -> z: int64 = sum:z:0
-  sum = AddV2(x, y)
-)";
 
 std::string with(std::string text, const std::string& old_part, const std::string& new_part) {
   const std::size_t at = text.find(old_part);
@@ -379,41 +345,6 @@ def file_0(x: int64) -> d: variant = plumber/PrefetchDataset_0:handle:0
   plumber/Const_0 = 2
   plumber/PrefetchDataset_0 = PrefetchDataset(lines:handle:0, plumber/Const_0:output:0) : string
 )");
-}
-
-TEST_CASE("chunks: a batch, and over it an interleave that a map moves into") {
-  Edit chunks = edit(EditKind::kInsertChunks, "range", 4_calls, "3");
-  const std::string made =
-      rewritten(kCaptured, {chunks, edit(EditKind::kSequential, "map"),
-                            edit(EditKind::kMoveIntoFunction, "map", {}, "plumber/chunks/range")});
-  CHECK(made.find("plumber/chunk/range = BatchDatasetV2(range, ") != std::string::npos);
-  CHECK(made.find(
-            "plumber/chunks/range = ParallelInterleaveDatasetV4(plumber/chunk/range, offset, ") !=
-        std::string::npos);
-  CHECK(made.find("map = MapDataset(TensorSliceDataset:handle:0, plumber_captured_0)") !=
-        std::string::npos);
-}
-
-TEST_CASE("only chunks take a filter in, whatever an interleave and its batch are called") {
-  const std::string program = R"(four = 4
-range = RangeDataset(four) : int64
-b = BatchDatasetV2(range, four, four) : int64[?]
-inter = ParallelInterleaveDatasetV4(b, four, four, four, four, four) Targuments=[] deterministic="true" f=@read : int64
-filter = FilterDataset(inter) Targuments=[] predicate=@even : int64
-root = _Retval(filter)
-def read(x: int64) -> d: variant = slices:handle:0
-  slices = TensorSliceDataset(x) : int64
-def even(x: int64) -> y: bool = c:y:0
-  c = Cast(x)
-)";
-  CHECK_THROWS_WITH(rewritten(program, {edit(EditKind::kMoveIntoFunction, "filter", {}, "inter")}),
-                    Catch::Contains("FilterDataset is no 1:1 map"));
-}
-
-TEST_CASE("two caches do not write one file") {
-  CHECK_THROWS_WITH(rewritten(kCaptured, {edit(EditKind::kInsertCache, "map", {}, "/ssd/a"),
-                                          edit(EditKind::kInsertCache, "batch", {}, "/ssd/a")}),
-                    Catch::Contains("another cache writes the file '/ssd/a' already"));
 }
 
 }  // namespace
