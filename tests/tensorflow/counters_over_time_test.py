@@ -120,7 +120,7 @@ class LateTest(CountersTest):
         analysis = self.analyze(dataset, 0.4)
         found = {f["id"]: f for f in analysis["findings"]}["cache-producers-gone"]
         self.assertIn("unknown", found["text"])
-        self.assertEqual(found["python"], "trace from the first epoch on")
+        self.assertEqual(found["python"], "# trace from the first epoch on")
         self.assertNotEqual(analysis["bottleneck"]["nodes"][0], self.of(analysis, "work")["name"])
         self.assertGreater(self.of(analysis, "less_work")["service_s"], 0)
         plan = self.read("optimize", "--cores", "4", "--mem", "1G")
