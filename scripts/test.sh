@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that must hold before a change goes in: installs what is missing, builds, runs all
-# checks and tests. At most 20 minutes on two cores, a second run is quick.
+# checks and tests. About 23 minutes on two cores, a second run is quick.
 #   test.sh [--long]     also the slow tests, whose last results stand in docs/results.md
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
