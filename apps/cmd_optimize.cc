@@ -14,6 +14,7 @@
 #include "optimize/optimize.h"
 #include "option_values.h"
 #include "output.h"
+#include "pipeline/fingerprint.h"
 #include "report/curve_view.h"
 #include "report/plan_view.h"
 #include "trace_input.h"
@@ -269,7 +270,8 @@ ExitCode run_optimize(Options options, const Globals& globals) {
   const AnalysisOptions analysis_how = analysis_options(options);
   protect_inputs(options);
   const Trace trace = load(options.trace);
-  const Pipeline pipeline = build_pipeline(trace);
+  Pipeline pipeline = build_pipeline(trace);
+  if (how.limits.disk_cache) pipeline.program_hash = program_hash(*trace.graph);
   const Analysis analysis = analyze(pipeline, analysis_how);
   complete_limits(options, pipeline.machine, analysis.memory.held_bytes, how.limits);
   const OptimizeResult result = optimize(pipeline, analysis, how);

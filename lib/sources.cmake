@@ -21,6 +21,7 @@ set(pipeline_sources
     pipeline/align.cc
     pipeline/align_model.cc
     pipeline/batch_form.cc
+    pipeline/below.cc
     pipeline/build.cc
     pipeline/fingerprint.cc
     pipeline/frozen_state.cc

@@ -368,10 +368,10 @@ def load(program, element_spec=None, *, trace=None, traced=False):
 
 
 def _with_length(dataset, graph):
-    """Chunks hide from TensorFlow how many elements there are: Keras would not know its steps."""
+    """A rewrite may hide from TensorFlow how many elements there are: Keras would not know its
+    steps."""
     own = _return_node(graph).attr
-    chunks = any(node.name.startswith("plumber/chunks/") for node in graph.node)
-    if not chunks or LENGTH_ATTRIBUTE not in own or int(dataset.cardinality()) >= 0:
+    if LENGTH_ATTRIBUTE not in own or int(dataset.cardinality()) >= 0:
         return dataset
     return dataset.apply(tf.data.experimental.assert_cardinality(own[LENGTH_ATTRIBUTE].i))
 
@@ -2393,7 +2393,7 @@ class _Annotation:
             if found["edits"]:
                 tuned, _ = _read_graph(file)
                 _rename_handles(tuned, dict(zip(found["handles"], handles(graph))))
-                dataset = _as_long_as(dataset, load(tuned, dataset.element_spec))
+                dataset = load(tuned, dataset.element_spec)
             return Tuned(dataset, key, file, found["fill"])
         except (Error, OSError) as error:
             self._say(f"warning: left as written: {error}")
@@ -2449,15 +2449,6 @@ class _Annotation:
         place = medians.index(max(medians))
         _write(choice, json.dumps({"place": place, "rates": medians}).encode())
         return place
-
-
-def _as_long_as(written, tuned):
-    """The tuned data set with the length that the written one tells, where a rewrite hides it:
-    Keras counts the steps of an epoch by it."""
-    count = written.cardinality()
-    if tuned.cardinality() == tf.data.UNKNOWN_CARDINALITY and count >= 0:
-        return tuned.apply(tf.data.experimental.assert_cardinality(count))
-    return tuned
 
 
 def _spec_of(leaf):

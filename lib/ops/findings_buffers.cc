@@ -130,7 +130,7 @@ void find_constants(const Inspection& look, std::vector<Remark>& found) {
       "the program itself holds data: every copy of it does, and TensorFlow refuses one of 2 GiB";
   remark.evidence = format("{} in {}", format_bytes(bytes),
                            counted(static_cast<double>(remark.nodes.size()), "constant"));
-  remark.python = "write the data into files and read these";
+  remark.python = "# write the data into files and read these";
   remark.minor = bytes < kRefused_bytes / 2;
   found.push_back(std::move(remark));
 }

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/number_format.h"
 #include "ops/file_records.h"
 #include "ops/rules.h"
+#include "pipeline/below.h"
 
 namespace plumber {
 namespace {
@@ -26,18 +26,9 @@ std::optional<double> bytes_read(const Inspection& look, const FileRecords& file
   return bytes ? bytes : look.analysis.nodes[reader].materialized_bytes;
 }
 
-// Readers below a node, inside functions too.
 std::vector<NodeId> readers_below(const Pipeline& p, NodeId top) {
-  std::vector<NodeId> readers, open{top};
-  std::set<NodeId> seen{top};
-  while (!open.empty()) {
-    const NodeId n = open.back();
-    open.pop_back();
-    if (p[n].kind == Kind::kFileSource) readers.push_back(n);
-    for (const auto* next : {&p[n].inputs, &p[n].inner})
-      for (const NodeId below : *next)
-        if (seen.insert(below).second) open.push_back(below);
-  }
+  std::vector<NodeId> readers = all_below(p, {top});
+  std::erase_if(readers, [&](NodeId n) { return p[n].kind != Kind::kFileSource; });
   return readers;
 }
 
@@ -95,13 +86,13 @@ void find_page_cache(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
   const double memory = p.machine.memory_total_bytes - look.analysis.memory.held_bytes;
   const auto bytes = epoch_bytes(look, p.root);
-  const bool read_once = std::ranges::all_of(readers_below(p, p.root), [&](NodeId reader) {
-    return look.analysis.nodes[reader].below_cache;
-  });
+  const std::vector<NodeId> readers = readers_below(p, p.root);
+  const bool read_once = std::ranges::all_of(
+      readers, [&](NodeId reader) { return look.analysis.nodes[reader].below_cache; });
   if (!(memory > 0) || !bytes || *bytes < kSlow_bytes || read_once) return;
   const bool fits = *bytes <= kPageCacheShare * memory;
   Remark remark;
-  for (const NodeId reader : readers_below(p, p.root)) remark.nodes.push_back(p[reader].name);
+  for (const NodeId reader : readers) remark.nodes.push_back(p[reader].name);
   remark.text = fits
                     ? "the files fit into the memory that the pipeline leaves: the system keeps "
                       "them there, and a disk limits the first epoch only"

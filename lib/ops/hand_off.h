@@ -57,8 +57,7 @@ ParallelCost parallel_cost(const HandOff& hand_off, const Node& node, const Node
                            const CallsInFlight& calls);
 
 /// Handing one element of the node over to another thread, on a side with x seconds of work an
-/// element. A block
-/// of elements is handed over as a whole.
+/// element. A block of elements is handed over as a whole.
 double element_handover_s(const HandOff& hand_off, const Node& node, double x_s, double block = 1);
 
 /// Elements that an interleave takes from a data set before it goes to the next one.

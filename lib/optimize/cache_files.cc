@@ -47,6 +47,8 @@ void name_cache_files(const Pipeline& pipeline, Plan& plan) {
   for (const Edit& edit : plan.edits) {
     if (!moves_elements(edit)) continue;
     for (const std::string& text : {edit_word(edit.kind), edit.node, edit.to}) way.add(text);
+    const auto* cycle = std::get_if<std::int64_t>(&edit.value);
+    if (edit.kind == EditKind::kLengthenCycle && cycle) way.add(std::to_string(*cycle));
   }
   for (Edit& edit : plan.edits) {
     if (!is_file(edit)) continue;

@@ -35,29 +35,44 @@ class ChunkFinder {
     if (cores_ < 2 || !now_.analysis.costs.hand_off_known) return found;
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const auto id = static_cast<NodeId>(i);
-      if (begins_run(id)) offer_run(id, found);
+      if (begins_run(id))
+        offer_run(id, found);
+      else
+        note_objection(id, found);
     }
     return found;
   }
 
  private:
-  bool may_go_inside(NodeId id) const {
+  // A map or filter of the main graph that alone reads its input.
+  bool is_link(NodeId id) const {
     const Node& node = p_[id];
     return !node.outer && node.inputs.size() == 1 && !p_[node.inputs.front()].outer &&
            readers_[node.inputs.front()].size() == 1 &&
-           (node.kind == Kind::kMap || node.kind == Kind::kFilter) &&
-           objection_to_chunks(p_, id).empty();
+           (node.kind == Kind::kMap || node.kind == Kind::kFilter);
   }
 
-  // The lowest of its run; why it may not be one is said where calls are short.
+  bool may_go_inside(NodeId id) const { return is_link(id) && objection_to_chunks(p_, id).empty(); }
+
+  // Said where chunks might pay.
+  void note_objection(NodeId id, MoveCandidates& found) const {
+    if (!is_link(id) || !is_short(id) ||
+        now_.analysis.costs.nodes[p_[id].inputs.front()].elements < kLeastOfARoot)
+      return;
+    const std::string why = objection_to_chunks(p_, id);
+    if (!why.empty())
+      found.illegal.push_back({edit_word(EditKind::kInsertChunks), p_[id].name, why});
+  }
+
+  // The lowest of its run.
   bool begins_run(NodeId id) const {
     const Node& node = p_[id];
     return may_go_inside(id) && !may_go_inside(node.inputs.front());
   }
 
-  double per_call_s(NodeId id) const {
+  bool is_short(NodeId id) const {
     const NodeCost& cost = now_.analysis.costs.nodes[id];
-    return cost.calls > 0 ? cost.work_s / cost.calls : 0;
+    return cost.work_s > 0 && cost.work_s < kLongCall_s * cost.calls;
   }
 
   std::vector<NodeId> run_from(NodeId id) const {
@@ -115,12 +130,9 @@ class ChunkFinder {
   void offer_run(NodeId first, MoveCandidates& found) {
     std::vector<NodeId> run = run_from(first);
     const NodeId source = p_[first].inputs.front();
-    const bool small = std::ranges::all_of(
-        run, [&](NodeId id) { return per_call_s(id) > 0 && per_call_s(id) < kLongCall_s; });
-    const bool ran = std::ranges::all_of(run, [&](NodeId id) {
-      return !now_.analysis.nodes[id].below_cache || now_.analysis.nodes[id].elements > 0;
-    });
-    if (!small || !ran || now_.analysis.costs.nodes[source].elements <= 0) return;
+    const bool worth_it = std::ranges::all_of(
+        run, [&](NodeId id) { return is_short(id) && !never_ran(p_, now_.analysis, id); });
+    if (!worth_it || now_.analysis.costs.nodes[source].elements <= 0) return;
     if (!p_[source].equal_shapes) {
       found.illegal.push_back({edit_word(EditKind::kInsertChunks), p_[source].name,
                                "its elements may differ in shape, so they make no chunk"});

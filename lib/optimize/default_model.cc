@@ -163,7 +163,7 @@ TargetLimits fewest_for_target(const Pipeline& pipeline, const Analysis& analysi
   OptimizeOptions fewer = options;
   while (target.reached && !options.prices && target.limits.cores > 1) {
     fewer.limits.cores = std::ceil(target.limits.cores) - 1;
-    ChosenMoves others = choose_moves(pipeline, analysis, fewer, fewer.limits.cores);
+    ChosenMoves others = choose_moves(pipeline, analysis, fewer);
     const TargetLimits reached =
         limits_for_target(others.moved.pipeline, others.moved.analysis, fewer);
     if (!reached.reached) break;
@@ -181,7 +181,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   OptimizeResult result;
   OptimizeOptions within = options;
   double target_per_s = options.target_rate_per_s.value_or(0);  // 0: none
-  ChosenMoves moves = choose_moves(pipeline, analysis, options, options.limits.cores);
+  ChosenMoves moves = choose_moves(pipeline, analysis, options);
   if (!moves.warning.empty()) result.warnings.push_back(moves.warning);
   if (target_per_s > 0) {
     const TargetLimits target = fewest_for_target(pipeline, analysis, options, moves);

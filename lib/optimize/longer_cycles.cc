@@ -25,6 +25,7 @@ MoveCandidate with_cycle(const Moved& now, NodeId id, std::int64_t length, doubl
   candidate.node = now.pipeline[id].name;
   candidate.moved = now;
   candidate.moved.pipeline[id].cycle_length = length;
+  candidate.what = fmt::format("cycle_length={}", length);
   candidate.edits.push_back(
       {"",
        EditKind::kLengthenCycle,

@@ -202,11 +202,6 @@ class Finder {
     return "";
   }
 
-  bool was_measured(NodeId id) const {
-    const NodeAnalysis& node = now_.analysis.nodes[id];
-    return !node.below_cache || node.elements > 0;
-  }
-
   // Above a random map a cache freezes what should be drawn anew.
   void sink_cache(NodeId id) {
     const NodeId map = below(id);
@@ -216,7 +211,7 @@ class Finder {
     const Objection objection = objection_to_reorder(p_, map, id);
     if (!allowed(objection))
       return reject(EditKind::kReorder, id, objection.reason, objection.permission);
-    if (!was_measured(map)) return reject(EditKind::kReorder, id, kNotMeasured);
+    if (never_ran(p_, now_.analysis, map)) return reject(EditKind::kReorder, id, kNotMeasured);
     Moved moved = now_;
     swap_with_map(moved, map, id);
     offer(std::move(moved),
@@ -236,7 +231,7 @@ class Finder {
                     Permission::kUnfreeze);
     if (!p_[id].cache_file.empty())
       return reject(EditKind::kRemove, id, "it keeps its elements in a file for other runs");
-    if (!was_measured(below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
+    if (never_ran(p_, now_.analysis, below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
     drop(id, "making its elements again costs less than keeping them");
     found_.legal.back().for_memory = true;
   }

@@ -31,6 +31,7 @@ struct MoveCandidate {
   std::optional<Moved> all_hits;
   bool for_memory = false;            // worth it for the memory alone
   std::optional<Permission> needs{};  // only to be judged: it is not permitted
+  std::string what;                   // the change in a word, where that is to be said
   std::string why_little;             // why it can bring nothing; empty: that is no surprise
 };
 

@@ -39,7 +39,6 @@ Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId 
 /// it may. Values drawn by chance stay as random as they were, but for a seed.
 std::string objection_to_chunks(const Pipeline& pipeline, NodeId id);
 
-/// The unbatch goes, with the batch that it reads.
 /// Why an interleave must not read more data sets in turn, whoever permits it: nodes above look at
 /// the order of its elements. Empty: it may.
 std::string why_not_lengthened(const Pipeline& pipeline, NodeId interleave);
@@ -48,6 +47,7 @@ std::string why_not_lengthened(const Pipeline& pipeline, NodeId interleave);
 /// op.
 NodeId below_identities(const Pipeline& pipeline, NodeId id);
 
+/// The unbatch goes, with the batch below it.
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 
 /// Why calls of the node's function may not be left out, made again or in another order.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/number_format.h"
 #include "optimize/best_plan.h"
@@ -31,7 +32,7 @@ struct Judged {
 
 class Chooser {
  public:
-  Chooser(const OptimizeOptions& options, double cores) : options_(options), cores_(cores) {}
+  explicit Chooser(const OptimizeOptions& options) : options_(options) {}
 
   ChosenMoves run(const Pipeline& pipeline, const Analysis& analysis) {
     chosen_.moved = {pipeline, analysis};
@@ -79,9 +80,8 @@ class Chooser {
   }
 
   Judged judge(const Moved& moved) const {
-    Machine machine = machine_of(options_.limits);
-    machine.cores = cores_;
-    const Problem problem = make_problem(moved.pipeline, moved.analysis, options_, machine);
+    const Problem problem =
+        make_problem(moved.pipeline, moved.analysis, options_, machine_of(options_.limits));
     const BestPlan plan = best_plan(problem, {0, true});
     const double first_s = evaluate_first_epoch(problem, plan.settled).period_s;
     return {rate_of(problem, plan.settled), first_s > 0 ? 1 / first_s : 0,
@@ -111,6 +111,7 @@ class Chooser {
     MoveCandidate* best = nullptr;
     double most = 0;
     rejected_.clear();
+    forbidden_bring_.clear();
     for (MoveCandidate& candidate : found.legal) {
       Judged after = judge(candidate.moved);
       const double hits_per_s = candidate.all_hits ? judge(*candidate.all_hits).rate_per_s : 0;
@@ -134,27 +135,22 @@ class Chooser {
 
   // Of those that are not permitted the best is said, once for each node.
   void note_forbidden(const MoveCandidate& candidate, double brings, const Judged& after) {
-    if (brings <= 0) return;
+    double& most = forbidden_bring_[candidate.node];
+    if (brings <= most * (1 + kSameRate)) return;
+    most = brings;
     const std::string word = edit_word(candidate.edits.back().kind);
-    const auto known = std::ranges::find_if(rejected_, [&](const Rejected& rejected) {
+    std::erase_if(rejected_, [&](const Rejected& rejected) {
       return rejected.node == candidate.node && rejected.edit == word;
     });
-    if (known != rejected_.end()) {
-      if (brings <= forbidden_brings_ * (1 + kSameRate)) return;
-      rejected_.erase(known);
-    }
-    forbidden_brings_ = brings;
-    const auto* value = std::get_if<std::int64_t>(&candidate.edits.back().value);
     rejected_.push_back(
         {word, candidate.node,
-         fmt::format("cycle_length={} would bring {} (--allow {}): {}",
-                     value == nullptr ? 0 : *value, format_rate(after.rate_per_s),
-                     permission_word(*candidate.needs), candidate.edits.back().reason)});
+         fmt::format("{} would bring {} (--allow {}): {}", candidate.what,
+                     format_rate(after.rate_per_s), permission_word(*candidate.needs),
+                     candidate.edits.back().reason)});
   }
 
   void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
-    const bool chunks = candidate.edits.front().kind == EditKind::kInsertChunks;
-    const Edit& edit = chunks ? candidate.edits.front() : candidate.edits.back();
+    const Edit& edit = candidate.edits.front();
     const bool known = std::ranges::any_of(rejected_, [&](const Rejected& rejected) {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
     });
@@ -186,11 +182,10 @@ class Chooser {
   }
 
   const OptimizeOptions& options_;
-  double cores_;
   ChosenMoves chosen_;
   Judged best_;
   double hits_per_s_ = 0;
-  double forbidden_brings_ = 0;
+  std::map<std::string, double> forbidden_bring_;  // the most, by node
   std::vector<Rejected> rejected_;
 };
 
@@ -202,8 +197,8 @@ double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s
 }
 
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
-                         const OptimizeOptions& options, double cores) {
-  return Chooser(options, cores).run(pipeline, analysis);
+                         const OptimizeOptions& options) {
+  return Chooser(options).run(pipeline, analysis);
 }
 
 std::optional<NodeId> original_of(const Pipeline& original, const Pipeline& moved, NodeId id) {

@@ -28,7 +28,7 @@ struct ChosenMoves {
 double mixed_rate_per_s(double share, double share_rate_per_s, double rate_per_s);
 
 ChosenMoves choose_moves(const Pipeline& pipeline, const Analysis& analysis,
-                         const OptimizeOptions& options, double cores);
+                         const OptimizeOptions& options);
 
 /// The same node in the pipeline as traced; of one that a move has made, the node that it works
 /// for. nullopt if it is not there.

@@ -334,13 +334,14 @@ void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
 
 void number_edits(const Pipeline& pipeline, Plan& plan) {
   int number = 0;
-  Pipeline now = pipeline;  // later lines repeat what earlier ones have changed
+  std::optional<Pipeline> changed;  // later lines repeat what earlier ones have changed
   for (Edit& edit : plan.edits) {
     edit.id = fmt::format("E{}", ++number);
-    edit.python = python_line(now, edit);
+    edit.python = python_line(changed ? *changed : pipeline, edit);
     const auto* cycle = std::get_if<std::int64_t>(&edit.value);
-    if (edit.kind == EditKind::kLengthenCycle && cycle != nullptr)
-      now[*find_node(now, edit.node)].cycle_length = *cycle;
+    if (edit.kind != EditKind::kLengthenCycle || cycle == nullptr) continue;
+    if (!changed) changed = pipeline;
+    (*changed)[*find_node(*changed, edit.node)].cycle_length = *cycle;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "ops/analysis.h"
 #include "optimize/optimize.h"
+#include "pipeline/below.h"
 
 namespace plumber {
 
@@ -30,12 +31,6 @@ struct Problem {
 /// The machine of these limits.
 Machine machine_of(const Limits& limits);
 
-/// The nodes that read each node: as an input, or as what their function makes.
-PerNode<std::vector<NodeId>> consumers_of(const Pipeline& pipeline);
-
-/// These nodes and all that lies below them, data sets of functions too, each once.
-std::vector<NodeId> all_below(const Pipeline& pipeline, std::vector<NodeId> from);
-
 Problem make_problem(const Pipeline& pipeline, const Analysis& analysis,
                      const OptimizeOptions& options, const Machine& machine);
 
@@ -46,6 +41,7 @@ Evaluation evaluate(const Problem& problem, const Setting& setting);
 NodeId last_node(const Pipeline& pipeline);
 
 /// True if the node lies below a cache that was full before the trace began: its costs are unknown.
+bool never_ran(const Pipeline& pipeline, const Analysis& analysis, NodeId id);
 bool never_ran(const Problem& problem, NodeId id);
 
 /// The same setting before any cache is filled.

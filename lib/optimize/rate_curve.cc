@@ -52,7 +52,7 @@ RateCurve rate_curve(const Pipeline& pipeline, const Analysis& analysis,
     if (!moves || sweep.what == Swept::kMemory) {
       OptimizeOptions given = with;
       given.limits.cores = options.limits.cores;
-      moves = choose_moves(pipeline, analysis, given, options.limits.cores);
+      moves = choose_moves(pipeline, analysis, given);
     }
     const Moved& moved = moves->moved;
     RatePoint point = point_at(moved.pipeline, moved.analysis, with);

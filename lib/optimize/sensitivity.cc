@@ -27,23 +27,25 @@ std::vector<NodeId> with_most_work(const Problem& problem, const Setting& settin
 
 }  // namespace
 
-Problem with_work(const Problem& problem, NodeId id, double factor) {
-  Problem changed = problem;
-  for (Costs* costs : {&changed.costs, &changed.untuned}) {
-    if (index_of(id) >= costs->nodes.size()) continue;
+void scale_work(Problem& problem, NodeId id, double factor) {
+  for (Costs* costs : {&problem.costs, &problem.untuned}) {
     costs->nodes[id].work_s *= factor;
     costs->nodes[id].cpu_s *= factor;
   }
-  return changed;
 }
 
 Sensitivity sensitivity(const Problem& problem, const Settled& settled) {
   Sensitivity result;
   result.error = kError;
   result.low_per_s = result.high_per_s = rate_of(problem, settled);
+  Problem changed = problem;
   for (const NodeId id : with_most_work(problem, settled.setting)) {
-    const double low = rate_of(with_work(problem, id, 1 + kError), settled);
-    const double high = rate_of(with_work(problem, id, 1 - kError), settled);
+    scale_work(changed, id, 1 + kError);
+    const double low = rate_of(changed, settled);
+    scale_work(changed, id, (1 - kError) / (1 + kError));
+    const double high = rate_of(changed, settled);
+    changed.costs.nodes[id] = problem.costs.nodes[id];
+    changed.untuned.nodes[id] = problem.untuned.nodes[id];
     if (low < result.low_per_s) {
       result.low_per_s = low;
       result.node = problem.node(id).name;

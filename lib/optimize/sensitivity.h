@@ -10,7 +10,7 @@ namespace plumber {
 
 Sensitivity sensitivity(const Problem& problem, const Settled& settled);
 
-/// The same problem where a node's work (and CPU) is `factor` times as much.
-Problem with_work(const Problem& problem, NodeId id, double factor);
+/// A node's work (and CPU) becomes `factor` times as much.
+void scale_work(Problem& problem, NodeId id, double factor);
 
 }  // namespace plumber

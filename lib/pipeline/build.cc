@@ -321,7 +321,6 @@ Pipeline build_pipeline(const Trace& trace) {
   pipeline.options = program_options(*trace.graph, !pipeline.recorder_options.empty());
   Builder(trace, pipeline).run();
   pipeline.graph_fingerprint = graph_fingerprint(*trace.graph);
-  pipeline.program_hash = program_hash(*trace.graph);
   pipeline.large_constants = large_constants(*trace.graph);
   set_outer_of_inner_chains(pipeline);
   apply_determinism(*trace.graph, pipeline);

@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "graph.pb.h"
+#include "pipeline/graph_scope.h"
 
 namespace plumber {
 namespace {
@@ -23,19 +23,13 @@ bool is_mutable_table(std::string_view op) {
          op.find("HashTable") != std::string_view::npos;
 }
 
-// "table:0" and "^table" are of the node "table".
-std::string producer_of(std::string_view input) {
-  if (input.starts_with("^")) input.remove_prefix(1);
-  return std::string(input.substr(0, input.find(':')));
-}
-
 // With what hands their handles on: TensorFlow writes a table's Identity behind its import. The
 // serialised program names a node before those that read it.
 std::set<std::string> mutable_tables(const tensorflow::GraphDef& graph) {
   std::set<std::string> tables;
   for (const auto& node : graph.node()) {
     const bool handed_on = node.op() == "Identity" && node.input_size() > 0 &&
-                           tables.contains(producer_of(node.input(0)));
+                           tables.contains(std::string(producer_of(node.input(0))));
     if (is_mutable_table(node.op()) || handed_on) tables.insert(node.name());
   }
   return tables;
@@ -56,7 +50,7 @@ std::vector<std::string> frozen_state(const tensorflow::GraphDef& graph, const P
   for (const auto& node : graph.node()) {
     if (!is_dataset_op(node.op())) continue;
     const bool captures = std::ranges::any_of(node.input(), [&](const std::string& input) {
-      return !input.starts_with("^") && tables.contains(producer_of(input));
+      return tables.contains(std::string(producer_of(input)));
     });
     if (captures)
       warnings.push_back(fmt::format(

@@ -191,7 +191,7 @@ struct Pipeline {
   std::vector<std::string> recorder_options;  // Options fields that the tracer set, to be dropped
   ProgramOptions options;
   std::string graph_fingerprint;
-  std::string program_hash;  // of all its bytes: tells apart what the fingerprint does not
+  std::string program_hash;                    // fingerprint.h; empty: nobody asked for it
   std::vector<LargeConstant> large_constants;  // in the order of the program
   Unaligned unaligned;
   std::vector<std::string> warnings;

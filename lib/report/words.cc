@@ -283,7 +283,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
   if (kind == EditKind::kReorder) return "moving " + label + " below a map";
   if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
-  if (kind == EditKind::kInsertChunks) return "chunks of the elements of " + label;
+  if (kind == EditKind::kInsertChunks) return "chunks of elements at " + label;
   if (kind == EditKind::kRemove) return "removing " + label;
   if (kind == EditKind::kLengthenCycle) return "a longer cycle of " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;

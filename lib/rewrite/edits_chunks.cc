@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "pipeline/batch_form.h"
+#include "pipeline/graph_scope.h"
 #include "pipeline/op_table.h"
 #include "rewrite/chunks.h"
 #include "rewrite/edits.h"
@@ -39,16 +41,10 @@ std::int64_t chunks_at_once(const Edit& edit) {
 }
 
 ElementSpec spec_of_equal_elements(const NodeDef& node) {
-  ElementSpec spec = known_spec(node);
-  for (const int type : spec.types.list().type())
-    if (type == tensorflow::DT_VARIANT || type == tensorflow::DT_RESOURCE)
-      refuse("its elements are no plain tensors, so they make no batch");
-  for (const auto& shape : spec.shapes.list().shape()) {
-    const auto is_open = [](const auto& dim) { return dim.size() < 0; };
-    if (shape.unknown_rank() || std::ranges::any_of(shape.dim(), is_open))
-      refuse("its elements may differ in shape, so they make no batch");
-  }
-  return spec;
+  if (!element_ranks(node))
+    refuse("its elements may differ in shape or are no plain tensors, so they make no batch",
+           "put the chunks above a node whose elements are alike");
+  return known_spec(node);
 }
 
 ElementSpec batches_of(ElementSpec spec) {
@@ -121,7 +117,8 @@ void insert_chunks(Rewriting& program, const Edit& edit) {
   const auto [body, node] = node_of(program, edit.node);
   const std::int64_t size = size_of(edit), at_once = chunks_at_once(edit);
   const std::string name = chunks_name(node->name());
-  if (body->is_function()) refuse("it does not stand in the main program");
+  if (body->is_function())
+    refuse("it does not stand in the main program", "put the chunks above the node that calls it");
   if (body->find(name) || body->find(chunk_name(node->name())))
     refuse(fmt::format("the program has a '{}' already", name));
   const ElementSpec spec = spec_of_equal_elements(*node);
@@ -143,13 +140,9 @@ void insert_chunks(Rewriting& program, const Edit& edit) {
 
 namespace {
 
-std::int64_t integer_of(const Body& body, const NodeDef& node, int index) {
-  const NodeDef* source = index < data_inputs(node) ? body.producer(node.input(index)) : nullptr;
-  const tensorflow::AttrValue* value = source ? attribute(*source, "value") : nullptr;
-  if (!value) return 0;
-  const tensorflow::TensorProto& tensor = value->tensor();
-  if (tensor.int64_val_size() == 1) return tensor.int64_val(0);
-  return tensor.int_val_size() == 1 ? tensor.int_val(0) : 0;
+std::int64_t batch_size_of(const Body& body, const NodeDef& batch) {
+  const NodeDef* size = data_inputs(batch) > 1 ? body.producer(batch.input(1)) : nullptr;
+  return size ? integer_value(*size).value_or(0) : 0;
 }
 
 bool holds_filter(Body& inner) {
@@ -161,7 +154,7 @@ bool holds_filter(Body& inner) {
 }  // namespace
 
 bool are_chunks(const Body& body, const NodeDef& interleave) {
-  const NodeDef* batch = body.producer(interleave.input(0));
+  const NodeDef* batch = interleave.input_size() > 0 ? body.producer(interleave.input(0)) : nullptr;
   if (!batch || interleave.op() != kInterleave || batch->op() != kBatch) return false;
   const std::string prefix = chunk_name("");
   return batch->name().starts_with(prefix) &&
@@ -169,11 +162,13 @@ bool are_chunks(const Body& body, const NodeDef& interleave) {
 }
 
 void batch_chunks(Body& body, NodeDef& interleave, const NodeDef& batch, Body& inner) {
-  const std::int64_t size = integer_of(body, batch, 1);
-  const std::int64_t chunk = integer_of(body, *body.producer(interleave.input(0)), 1);
+  const std::int64_t size = batch_size_of(body, batch);
+  const std::int64_t chunk = batch_size_of(body, *body.producer(interleave.input(0)));
   if (size < 1 || chunk % size != 0)
-    refuse(fmt::format("its batches of {} do not divide the chunks of {} elements", size, chunk));
-  if (holds_filter(inner)) refuse("a filter below it leaves chunks of different sizes");
+    refuse(fmt::format("its batches of {} do not divide the chunks of {} elements", size, chunk),
+           "make chunks of a multiple, or leave the batch above them");
+  if (holds_filter(inner))
+    refuse("a filter below it leaves chunks of different sizes", "leave the batch above them");
   const int scalars = data_inputs(interleave);
   for (const int place : {scalars - 4, scalars - 3})  // block_length, buffer_output_elements
     set_scalar(body, interleave, place, chunk / size + 1);

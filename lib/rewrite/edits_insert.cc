@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "pipeline/op_table.h"
 #include "rewrite/edits.h"
@@ -31,21 +32,24 @@ std::int64_t buffer_of(const Edit& edit, std::int64_t least, bool autotune) {
   return *size;
 }
 
+// The file that a cache names, empty for memory; nullopt where it is computed.
+std::optional<std::string> file_of(const Body& body, const NodeDef& cache) {
+  const NodeDef* name = data_inputs(cache) > 1 ? body.producer(cache.input(1)) : nullptr;
+  const tensorflow::AttrValue* value = name ? attribute(*name, "value") : nullptr;
+  if (!value) return std::nullopt;
+  return value->tensor().string_val_size() == 0 ? "" : value->tensor().string_val(0);
+}
+
 bool is_memory_cache(const Body& body, const NodeDef& node) {
   if (node.op() != kCacheOp || data_inputs(node) < 3) return false;
-  const NodeDef* file = body.producer(node.input(1));
-  const tensorflow::AttrValue* value = file ? attribute(*file, "value") : nullptr;
   // A file name that is computed may turn out empty: such a cache is taken for one in memory.
-  return !value || value->tensor().string_val_size() == 0 || value->tensor().string_val(0).empty();
+  return file_of(body, node).value_or("").empty();
 }
 
 // True if a cache of this body keeps its elements in that file.
 bool writes_file(const Body& body, const std::string& file) {
   return std::ranges::any_of(body.nodes(), [&](const NodeDef* node) {
-    if (op_traits(node->op()).kind != Kind::kCache || data_inputs(*node) < 2) return false;
-    const NodeDef* name = body.producer(node->input(1));
-    const tensorflow::AttrValue* value = name ? attribute(*name, "value") : nullptr;
-    return value && value->tensor().string_val_size() == 1 && value->tensor().string_val(0) == file;
+    return op_traits(node->op()).kind == Kind::kCache && file_of(body, *node) == file;
   });
 }
 

@@ -16,12 +16,11 @@ using tensorflow::NodeDef;
 namespace {
 
 // Each element comes from one element of its data set: chunks may also lose some, or be batched.
-void check_kind(const GraphIndex::Place& moved, const NodeDef* interleave) {
+void check_kind(const GraphIndex::Place& moved, const NodeDef& interleave) {
   const Kind kind = op_traits(moved.node->op()).kind;
   if (kind == Kind::kMap) return;
-  const bool chunks =
-      interleave && interleave->input_size() > 0 && are_chunks(*moved.body, *interleave);
-  if (!chunks) refuse(fmt::format("{} is no 1:1 map", moved.node->op()));
+  if (!are_chunks(*moved.body, interleave))
+    refuse(fmt::format("{} is no 1:1 map", moved.node->op()));
   if (kind != Kind::kFilter && kind != Kind::kBatch)
     refuse(fmt::format("{} is no map, filter or batch", moved.node->op()));
 }
@@ -41,7 +40,7 @@ NodeDef& interleave_under(Rewriting& program, const GraphIndex::Place& map, cons
   const GraphIndex::Place place = node_of(program, edit.to);
   const NodeDef& node = *place.node;
   const Kind kind = op_traits(node.op()).kind;
-  check_kind(map, &node);
+  check_kind(map, node);
   if ((kind != Kind::kInterleave && kind != Kind::kFlatMap) || !attribute(node, "f") ||
       node.op() == "ParallelInterleaveDataset")
     refuse(fmt::format("'{}' is a {}, no interleave", edit.to, node.op()));

@@ -155,7 +155,8 @@ GraphDef source_program(const GraphDef& graph, const SourceWanted& wanted) {
   GraphDef result = graph;
   NodeDef& root = return_node(result, name);
   NodeDef& source = source_of(result, root, wanted);
-  root.mutable_attr()->erase("_plumber_element_spec");  // of the elements that it had
+  for (const char* of_its_elements : {"_plumber_element_spec", "_plumber_length"})
+    root.mutable_attr()->erase(of_its_elements);
   for (const std::string& input :
        std::vector<std::string>(root.input().begin(), root.input().end()))
     if (is_control(input)) replace_control(root, input.substr(1), nullptr);

@@ -2,24 +2,13 @@
 #include "ops/cache_class.h"
 
 #include "catch2_any.h"
+#include "function_facts_of.h"
 #include "ops/cardinality.h"
 #include "pipeline_builder.h"
 
 using namespace plumber;
 
 namespace {
-
-FunctionFacts random_facts() {
-  FunctionFacts f;
-  f.random = {"RandomUniform"};
-  return f;
-}
-
-FunctionFacts python_facts() {
-  FunctionFacts f;
-  f.python = {"PyFunc"};
-  return f;
-}
 
 // "exact, legal: ..." or "content, no (pyfunc-cache): ...".
 std::string judged(const Pipeline& p, const std::string& name) {

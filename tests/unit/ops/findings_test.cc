@@ -5,17 +5,12 @@
 
 #include "catch2_any.h"
 #include "counted_analysis.h"
+#include "function_facts_of.h"
 #include "pipeline_builder.h"
 
 using namespace plumber;
 
 namespace {
-
-FunctionFacts random_facts() {
-  FunctionFacts f;
-  f.random = {"RandomUniform"};
-  return f;
-}
 
 // The findings of that id, whole: "warning: text [evidence] (+gain) python"; "none".
 std::string finding(const Pipeline& p, const std::string& id) {

@@ -8,6 +8,7 @@
 
 #include "catch2_any.h"
 #include "counted_analysis.h"
+#include "function_facts_of.h"
 #include "ops/findings.h"
 #include "pipeline_builder.h"
 
@@ -16,18 +17,6 @@ using namespace plumber;
 namespace {
 
 constexpr double kMib = 1 << 20;
-
-FunctionFacts random_facts() {
-  FunctionFacts f;
-  f.random = {"RandomUniform"};
-  return f;
-}
-
-FunctionFacts python_facts() {
-  FunctionFacts f;
-  f.python = {"PyFunc"};
-  return f;
-}
 
 struct Example {
   Pipeline pipeline;
