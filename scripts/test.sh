@@ -38,26 +38,33 @@ run_ctest() {
 }
 
 # Each file is a unittest program; PLUMBER names the binary that it runs (ctest sets its own).
+# run_python_tests JOBS FILE...: as many at a time, each one's output as a whole
 run_python_tests() {
-  local python result=0 file
+  local jobs=$1 python
+  shift
   python=$(scripts/tensorflow_python.sh) || return 1
-  for file in "$@"; do
-    echo "-- $file"
-    "$python" "$file" || result=1
-  done
-  return $result
+  printf '%s\0' "$@" | xargs -0 -n 1 -P "$jobs" bash -c '
+    output=$("$0" "$1" 2>&1)
+    result=$?
+    printf "%s\n" "-- $1" "$output"
+    exit $result' "$python"
 }
 
-# Those that measure seconds and bytes need a machine without other work.
-measuring=(tests/tensorflow/{disk,known_answers,memory,tune_run}_test.py)
-measuring_tests() { run_python_tests "${measuring[@]}"; }
+tests=tests/tensorflow
+# Those that measure seconds and bytes need a machine without other work, those that look at rates and
+# times need the cores for themselves; what elements come out is not a matter of time.
+measuring=("$tests"/{disk,known_answers,memory,tune_run}_test.py)
+timed=("$tests"/{annotation,counters_over_time,every_op,short_epochs,trace,tune,user_threads}_test.py)
+measuring_tests() { run_python_tests 1 "${measuring[@]}"; }
 
 tensorflow_tests() {
-  local files=() file
-  for file in tests/tensorflow/*_test.py; do
-    [[ " ${measuring[*]} " == *" $file "* ]] || files+=("$file")
+  local others=("$tests"/pipelines_test.py) file result=0  # the longest first
+  for file in "$tests"/*_test.py; do
+    [[ " ${measuring[*]} ${timed[*]} ${others[*]} " == *" $file "* ]] || others+=("$file")
   done
-  run_python_tests "${files[@]}"
+  run_python_tests "$(nproc)" "${others[@]}" || result=1
+  run_python_tests 1 "${timed[@]}" || result=1
+  return $result
 }
 
 laws_with_sanitizers() { build asan property_test && run_ctest asan "^property"; }

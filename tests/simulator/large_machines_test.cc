@@ -2,7 +2,10 @@
 // Plans for machines of 16 to 96 cores against random ones, on the simulator.
 #include <fmt/format.h>
 
+#include <atomic>
+#include <future>
 #include <iostream>
+#include <thread>
 
 #include "catch2_any.h"
 #include "contest.h"
@@ -129,26 +132,42 @@ double most_beaten(const Round& round) {
   return 1.02;
 }
 
-void compare(const Round& round, int plans) {
-  const Judged judged = judge(round, plans);
+void compare(const Round& round, const Judged& judged, bool print) {
   const Outcome& o = judged.outcome;
   const std::string line =
       fmt::format("| {}{} | {} | {:.4g} | {:.4g} | {:+.0f} % | {:.4g} | {:.3f} | {:.1f} |",
                   round.subject.name, round.caches ? ", caches" : "", round.cores, o.plan_per_s,
                   o.predicted_per_s, 100 * (o.predicted_per_s / o.plan_per_s - 1),
                   std::max(o.plan_per_s, o.best_per_s), std::max(1.0, o.ratio()), o.busy_cores);
-  if (plans >= kMany) std::cout << line << std::endl;
+  if (print) std::cout << line << std::endl;
   INFO(line << "\nplan" << o.plan << "\nbest" << o.best);
   CHECK(o.plan_per_s > 0);
   CHECK(o.ratio() <= most_beaten(round) * judged.given_away);
 }
 
+/// On all cores: each round is for itself.
+std::vector<Judged> judge_all(const std::vector<Round>& rounds, int plans) {
+  std::vector<Judged> judged(rounds.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rounds.size(); i = next++) judged[i] = judge(rounds[i], plans);
+  };
+  std::vector<std::future<void>> workers;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+    workers.push_back(std::async(std::launch::async, work));
+  for (std::future<void>& worker : workers) worker.get();
+  return judged;
+}
+
 void compare_all(int plans) {
   const std::vector<Subject> all = subjects();
+  std::vector<Round> rounds;
   for (const double cores : {16.0, 32.0, 64.0, 96.0}) {
-    for (const Subject& subject : all) compare({subject, cores}, plans);
+    for (const Subject& subject : all) rounds.push_back({subject, cores});
   }
-  compare({all[1], 64, true}, plans);
+  rounds.push_back({all[1], 64, true});
+  const std::vector<Judged> judged = judge_all(rounds, plans);
+  for (std::size_t i = 0; i < rounds.size(); ++i) compare(rounds[i], judged[i], plans >= kMany);
 }
 
 }  // namespace
