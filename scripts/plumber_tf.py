@@ -47,6 +47,7 @@ import tempfile
 import threading
 import time
 import traceback
+import uuid
 import weakref
 
 
@@ -358,13 +359,24 @@ def load(program, element_spec=None, *, trace=None, traced=False):
     graph, name = _read_graph(program, traced)
     spec = element_spec if element_spec is not None else _find_spec(graph, name, trace)
     try:
-        variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.SerializeToString())
+        variant = tf.raw_ops.DatasetFromGraph(graph_def=_with_own_state(graph).SerializeToString())
     except tf.errors.OpError as error:
         raise Error(f"{name}: TensorFlow does not load it: {error.message}") from error
     _compare_environment(graph, name)
     dataset = _with_length(tf.data.experimental.from_variant(variant, spec), graph)
     dataset._plumber_python_functions = python_functions(graph)
     return dataset
+
+
+def _with_own_state(graph):
+    """A copy whose shuffles and memory caches find no state of that name in this process: another
+    data set's generator of seeds has the same number as soon as it was the first one, too."""
+    own = graph_pb2.GraphDef()
+    own.CopyFrom(graph)
+    names = {name: f"plumber_tf.load/{uuid.uuid4().hex}/{name}" for name in handles(graph)
+             if re.search(r"(SeedGenerator|MemoryCache)_\d+$", name)}
+    _rename_handles(own, names)
+    return own
 
 
 def _with_length(dataset, graph):

@@ -51,10 +51,11 @@ run_python_tests() {
 }
 
 tests=tests/tensorflow
-# Those that measure seconds and bytes need a machine without other work, those that look at rates and
-# times need the cores for themselves; what elements come out is not a matter of time.
+# Those that measure seconds and bytes need a machine without other work, those that look at rates
+# and times need the cores for themselves; what elements come out is not a matter of time.
 measuring=("$tests"/{disk,known_answers,memory,tune_run}_test.py)
-timed=("$tests"/{annotation,counters_over_time,every_op,short_epochs,trace,tune,user_threads}_test.py)
+timed=("$tests"/{annotation,counters_over_time,every_op,short_epochs}_test.py
+       "$tests"/{trace,tune,user_threads}_test.py)
 measuring_tests() { run_python_tests 1 "${measuring[@]}"; }
 
 tensorflow_tests() {

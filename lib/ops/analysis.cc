@@ -255,6 +255,15 @@ void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Ana
   for (auto& law : broken_laws(p, w, a)) add(std::move(law));
 }
 
+double unexplained_share(const Pipeline& pipeline, const Analysis& a) {
+  if (!a.costs.hand_off_known || a.rate.observed_per_s.value_or(0) <= 0) return 0;
+  if (a.bounds.empty() || !pipeline.consumer.bare) return 0;
+  // With a cache the time is that of the epoch which filled it, too.
+  const auto cached = [](const NodeSetting& setting) { return setting.cached; };
+  if (std::any_of(a.setting.begin(), a.setting.end(), cached)) return 0;
+  return 1 - *a.rate.observed_per_s / a.bounds.front().bound_per_s;
+}
+
 }  // namespace
 
 Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
@@ -287,6 +296,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
     fit(pipeline, window, filled, a);
     bound(pipeline, a);
     a.rate.epoch_start_s = epoch_start_s(pipeline, a);
+    a.rate.unexplained_share = unexplained_share(pipeline, a);
     judge_consumer(pipeline, options, a);
     set_trust(window, d, a);
   }

@@ -104,7 +104,12 @@ struct Rate {
   std::optional<double> start_s;  // before it: until the first element
   // Of each epoch where epochs are short: what its elements do not explain; the rate holds it.
   std::optional<double> epoch_start_s;
+  // Of the traced time, by the lowest bound, where only the recorder pulled: what no node's work
+  // explains. From kMuchUnexplained on the bounds say little about this machine.
+  double unexplained_share = 0;
 };
+
+constexpr double kMuchUnexplained = 0.5;
 
 struct ConsumerAnalysis {
   std::optional<double> think_time_s;

@@ -12,8 +12,7 @@
 namespace plumber {
 namespace {
 
-constexpr double kMuch = 0.3;  // of the period: more than this must be known well
-constexpr double kUnexplained = 0.5;
+constexpr double kMuch = 0.3;   // of the period: more than this must be known well
 constexpr double kNear = 0.10;  // plans without dispatch and parallel calls
 constexpr double kWide = 0.25;
 constexpr double kQuickerHandedOn = 2.5;  // small elements out of a cache, at the most
@@ -26,17 +25,6 @@ bool any_planned_cache(const Problem& problem, const Settled& settled) {
     if (settled.setting[id].cached && !problem.stock[id].cached) return true;
   }
   return false;
-}
-
-/// Of the period as traced, what the costs of the nodes do not account for.
-double unexplained_share(const Problem& problem) {
-  const Analysis& analysis = *problem.analysis;
-  if (!analysis.costs.hand_off_known || analysis.rate.observed_per_s.value_or(0) <= 0) return 0;
-  if (analysis.bounds.empty() || !problem.pipeline->consumer.bare) return 0;
-  // With a cache the time is that of the epoch which filled it, too.
-  const auto cached = [](const NodeSetting& setting) { return setting.cached; };
-  if (std::any_of(analysis.setting.begin(), analysis.setting.end(), cached)) return 0;
-  return 1 - *analysis.rate.observed_per_s / analysis.bounds.front().bound_per_s;
 }
 
 bool any_never_ran(const Problem& problem) {
@@ -81,7 +69,8 @@ std::string why_upper_bound(const Problem& problem, const Settled& settled,
   if (costs.hand_off.scale_clamped && after.dispatch_s > 0.2 * after.period_s) {
     return "this machine hands calls over at a speed that the model does not know";
   }
-  if (const double unexplained = unexplained_share(problem); unexplained > kUnexplained) {
+  const double unexplained = problem.analysis->rate.unexplained_share;
+  if (unexplained > kMuchUnexplained) {
     return fmt::format("{} of the traced time is in no node: waiting for a lock, a core, a disk",
                        format_share(unexplained));
   }

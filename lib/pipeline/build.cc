@@ -328,8 +328,6 @@ Pipeline build_pipeline(const Trace& trace) {
     pipeline.warnings.push_back(frozen);
   for (const std::string& twins : shared_seed_generators(*trace.graph))
     pipeline.warnings.push_back(twins);
-  for (const std::string& seeded : seeded_reshuffles(*trace.graph))
-    pipeline.warnings.push_back(seeded);
   align_counters(trace, pipeline);
   return pipeline;
 }

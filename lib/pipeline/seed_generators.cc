@@ -52,21 +52,4 @@ std::vector<std::string> shared_seed_generators(const tensorflow::GraphDef& grap
   return found;
 }
 
-std::vector<std::string> seeded_reshuffles(const tensorflow::GraphDef& graph) {
-  const GraphScope scope("", graph.node());
-  std::vector<std::string> found;
-  for (const NodeDef& node : graph.node()) {
-    if (!shuffles(node)) continue;
-    const auto again = node.attr().find("reshuffle_each_iteration");
-    const bool seeded =
-        scope.integer(node, 2).value_or(0) != 0 || scope.integer(node, 3).value_or(0) != 0;
-    if (!seeded || again == node.attr().end() || !again->second.b()) continue;
-    found.push_back(fmt::format(
-        "{}: its seed gives another order in a written program than in Python, the same one in "
-        "each run",
-        node.name()));
-  }
-  return found;
-}
-
 }  // namespace plumber

@@ -14,9 +14,4 @@ namespace plumber {
 /// One sentence for each generator that several shuffles share.
 std::vector<std::string> shared_seed_generators(const tensorflow::GraphDef& graph);
 
-/// One sentence for each shuffle with a seed that shuffles each epoch anew: its generator is not
-/// part of the program, and the one made on reading it draws another sequence, the same one in each
-/// run.
-std::vector<std::string> seeded_reshuffles(const tensorflow::GraphDef& graph);
-
 }  // namespace plumber

@@ -93,10 +93,19 @@ Sentence observed_sentence(const Pipeline& pipeline, const Analysis& analysis) {
   return sentence;
 }
 
+Sentence unexplained_sentence(double share) {
+  return {
+      "Doubtful: {} of the traced time is in no node (waiting for a lock, a core, a disk); if "
+      "others used this machine, trace again without them.",
+      {{Unit::kShare, share}}};
+}
+
 Prose headline(const Pipeline& pipeline, const Analysis& analysis) {
   Prose prose;
   prose.sentences.push_back(verdict_sentence(pipeline, analysis));
   if (bottleneck_of(analysis)) prose.sentences.push_back(observed_sentence(pipeline, analysis));
+  if (analysis.rate.unexplained_share > kMuchUnexplained)
+    prose.sentences.push_back(unexplained_sentence(analysis.rate.unexplained_share));
   return prose;
 }
 

@@ -162,5 +162,36 @@ class SharedStateTest(OptimizeTest):
                       done.stderr)
 
 
+class OwnStateTest(unittest.TestCase):
+    """State that a program shares with its process goes by names that are numbered in each process:
+    a program of another one has the names of data sets here."""
+
+    def named_like(self, dataset, alive):
+        graph = plumber_tf.serialize(dataset)
+        here = plumber_tf.handles(plumber_tf.serialize(alive))
+        plumber_tf._rename_handles(graph, dict(zip(plumber_tf.handles(graph), here)))
+        return graph
+
+    def test_a_shuffle_draws_for_itself(self):
+        def make(length):
+            return Range(length).shuffle(40, seed=5).batch(5)
+        expected = elements(make(40), epochs=3)
+        for length in (40, 9):
+            alive = make(length)
+            program = self.named_like(make(40), alive)
+            elements(alive)
+            loaded, again = plumber_tf.load(program), plumber_tf.load(program)
+            self.assertEqual(elements(loaded, epochs=3), expected)
+            self.assertEqual(elements(again, epochs=3), expected)
+
+    def test_a_cache_keeps_its_own_elements(self):
+        def make(factor):
+            return Range(4).map(lambda x: x * factor).cache().batch(2)
+        alive = make(1)
+        elements(alive)
+        self.assertEqual(elements(plumber_tf.load(self.named_like(make(3), alive))),
+                         elements(make(3)))
+
+
 if __name__ == "__main__":
     unittest.main()
