@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edits that meet: where the second finds what the first has moved, and what it makes of it.
+#include "catch2_any.h"
+#include "program_edits.h"
+#include "rewrite/edits.h"
+
+namespace plumber {
+namespace {
+
+const std::string kFused = R"(stop = 10
+range = RangeDataset(stop) : int64
+cycle = 2
+inter = InterleaveDataset(range, cycle, cycle) Targuments=[] f=@read : int64
+offset = 5
+size = 4
+calls = 2
+drop = false
+fused = MapAndBatchDataset(inter, offset, size, calls, drop) Targuments=[int64] f=@add : int64[?]
+root = _Retval(fused)
+def read(x: int64) -> d: variant = range:handle:0
+  range = RangeDataset(x, x, x) : int64
+def add(x: int64, y: int64) -> z: int64 = sum:z:0
+  sum = AddV2(x, y)
+)";
+
+TEST_CASE("a map that was taken out of a batch and fused again is the batch's own function again") {
+  const Edit apart = edit(EditKind::kUnfuse, "fused");
+  const Edit fuse = edit(EditKind::kConvert, "fused", 3_calls, "MapAndBatchDataset");
+  const std::string again = rewritten(kFused, {apart, fuse});
+  CHECK(rewritten(kFused, {apart, fuse, edit(EditKind::kSetParallelism, "fused", 3_calls)}) ==
+        again);
+  CHECK(rewritten(kFused, {apart, fuse, apart, edit(EditKind::kSequential, "fused")})
+            .find("= MapDataset(inter, offset)") != std::string::npos);
+}
+
+TEST_CASE("a map that was taken out of a batch moves into an interleave and the batch stays") {
+  CHECK(rewritten(kFused,
+                  {edit(EditKind::kUnfuse, "fused"), edit(EditKind::kSequential, "fused"),
+                   edit(EditKind::kMoveIntoFunction, "fused", {}, "inter"),
+                   edit(EditKind::kInline, "fused"), edit(EditKind::kInsertCache, "fused")}) ==
+        R"(stop = 10
+range = RangeDataset(stop) : int64
+cycle = 2
+offset = 5
+size = 4
+calls = 2
+drop = false
+inter = InterleaveDataset(range, offset, cycle, cycle) Targuments=[int64] f=@read : int64
+fused = BatchDatasetV2(inter, size, drop) : int64[?]
+plumber/Const_0 = ""
+plumber/DummyMemoryCache_0 = DummyMemoryCache()
+plumber/CacheDatasetV2_0 = CacheDatasetV2(fused, plumber/Const_0, plumber/DummyMemoryCache_0) : int64[?]
+root = _Retval(plumber/CacheDatasetV2_0)
+def read(x: int64, plumber_captured_0: int64) -> d: variant = plumber/ParallelMapDatasetV2_0:handle:0
+  range = RangeDataset(x, x, x) : int64
+  plumber/ParallelMapDatasetV2_0 = MapDataset(range:handle:0, plumber_captured_0) Targuments=[int64] f=@add force_synchronous=true use_inter_op_parallelism=false : int64
+def add(x: int64, y: int64) -> z: int64 = sum:z:0
+  sum = AddV2(x, y)
+)");
+}
+
+}  // namespace
+}  // namespace plumber
