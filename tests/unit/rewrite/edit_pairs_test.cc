@@ -59,5 +59,24 @@ def add(x: int64, y: int64) -> z: int64 = sum:z:0
 )");
 }
 
+TEST_CASE("a list of files is cut once: a second cut would take files of the first one's rest") {
+  const std::string program = R"(names = 4
+files = TensorSliceDataset(names) : string
+flat = FlatMapDataset(files) Targuments=[] f=@read : string
+map = MapDataset(flat) Targuments=[] f=@same : string
+root = _Retval(map)
+def read(x: string) -> d: variant = lines:handle:0
+  lines = TextLineDataset(x, x, x) : string
+def same(x: string) -> y: string = x
+)";
+  const auto cut = [](const char* node) {
+    return edit(EditKind::kInsertPartialCache, node, 2_calls, "files");
+  };
+  CHECK(rewritten(program, {cut("map")}).find("SkipDataset(files") != std::string::npos);
+  for (const char* second : {"map", "flat"})
+    CHECK_THROWS_WITH(rewritten(program, {cut("map"), cut(second)}),
+                      Catch::Contains("stands above its list of files"));
+}
+
 }  // namespace
 }  // namespace plumber
