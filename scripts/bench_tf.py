@@ -85,24 +85,30 @@ def plan_program(trace, options, *more):
     """Plans a program and writes the new one; returns its file and the plan."""
     stem = str(trace).removesuffix(".trace.pb") + "".join(more)
     plan, tuned = pathlib.Path(stem + ".plan.json"), stem + ".tuned.pb"
-    run([os.environ.get("PLUMBER", ROOT / "build" / "release" / "apps" / "plumber"), "optimize",
-         trace, "--cores", options.cores, "--mem", options.mem, *more, "-o", plan,
-         "--rewrite", tuned])
+    run([plumber(), "optimize", trace, "--cores", options.cores, "--mem", options.mem, *more,
+         "-o", plan, "--rewrite", tuned])
     return tuned, json.loads(plan.read_text(encoding="utf-8"))
+
+
+def plumber():
+    return os.environ.get("PLUMBER", ROOT / "build" / "release" / "apps" / "plumber")
 
 
 def open_programs(name, plans, data):
     """The programs of a pipeline, by variant; the one without caches where it is another one."""
     written = sources(name, data)
-    source, arguments = written["default"]
     programs = {variant: plumber_tf.Program(*where) for variant, where in written.items()}
-    programs["off"] = plumber_tf.Program(source, arguments, rewrites=False)
-    for variant, (tuned, plan) in plans.items():
-        graph, _ = plumber_tf._read_graph(tuned)
-        how = {"functions_from": source} if plumber_tf.python_functions(graph) else {}
-        programs[variant] = plumber_tf.Program(tuned, arguments,
-                                               environment=plan.get("environment"), **how)
+    programs["off"] = plumber_tf.Program(*written["default"], rewrites=False)
+    programs |= {variant: open_tuned(name, *plan, data) for variant, plan in plans.items()}
     return {variant: programs[variant] for variant in VARIANTS if variant in programs}
+
+
+def open_tuned(name, tuned, plan, data):
+    """A program that plumber wrote, beside the Python functions that it calls."""
+    source, arguments = sources(name, data)["default"]
+    graph, _ = plumber_tf._read_graph(tuned)
+    how = {"functions_from": source} if plumber_tf.python_functions(graph) else {}
+    return plumber_tf.Program(tuned, arguments, environment=plan.get("environment"), **how)
 
 
 def warm_elements(name):
@@ -278,19 +284,33 @@ def more_names():
     return re.findall(r"^def ([a-z]\w*)\(data_dir", MORE.read_text("utf-8"), re.MULTILINE)
 
 
-def main():
-    options = parse()
-    known = more_names() if options.more else [path.stem
-                                               for path in sorted(PIPELINES.glob("*.py"))]
-    names = options.only or known
+def example_names():
+    return [path.stem for path in sorted(PIPELINES.glob("*.py"))]
+
+
+def check_names(names, known):
     if not set(names) <= set(known):
-        sys.exit(f"bench_tf: --only: the pipelines are {', '.join(known)}")
+        sys.exit(f"--only: the pipelines are {', '.join(known)}")
+
+
+@contextlib.contextmanager
+def work_folder(options):
+    """Where a run keeps its files; makes the data of the pipelines unless there is a folder."""
     with tempfile.TemporaryDirectory(prefix="plumber-bench-") as temporary:
         work = pathlib.Path(options.work or temporary)
         work.mkdir(parents=True, exist_ok=True)
         if options.data is None:
             options.data = os.path.join(temporary, "data")
             run([sys.executable, ROOT / "scripts" / "make_testdata.py", options.data])
+        yield work
+
+
+def main():
+    options = parse()
+    known = more_names() if options.more else example_names()
+    names = options.only or known
+    check_names(names, known)
+    with work_folder(options) as work:
         for text, title, mark in bench(names, options, work):
             if options.output is not None:
                 update(options.output, text, title, mark)

@@ -78,7 +78,8 @@ measure_rates() {
   local python
   python=$(scripts/tensorflow_python.sh) || return 1
   "$python" scripts/bench_tf.py && "$python" scripts/bench_tf.py --overhead &&
-    "$python" scripts/bench_steps.py && "$python" scripts/bench_moves.py
+    "$python" scripts/bench_steps.py && "$python" scripts/bench_moves.py &&
+    "$python" scripts/bench_brute.py
 }
 
 export PLUMBER=$PWD/build/release/apps/plumber TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONTWRITEBYTECODE=1

@@ -23,6 +23,74 @@ struct Fault {
   std::optional<Permission> permission;  // with it the edit may be made
 };
 
+/// The pipeline as the edits so far have left it, as far as later ones are judged by it.
+class SoFar {
+ public:
+  explicit SoFar(const Pipeline& pipeline) : below_(pipeline.size()), above_(pipeline.size()) {
+    for (std::size_t i = 0; i < pipeline.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      if (!pipeline[id].inputs.empty()) join(pipeline[id].inputs.front(), id);
+    }
+  }
+
+  std::optional<NodeId> below(NodeId id) const { return below_[id]; }
+
+  /// The node whose elements, as written, hold all randomness that now stands below `id`.
+  NodeId whole(NodeId id) const { return found_or(over_, id, id); }
+
+  /// The node whose function `id` calls.
+  NodeId caller(NodeId id) const { return found_or(fused_, id, id); }
+
+  void remove(NodeId id) {
+    join(below_[id], above_[id]);
+    below_[id] = above_[id] = std::nullopt;
+  }
+
+  void remove_below(NodeId id) {
+    if (below_[id]) remove(*below_[id]);
+  }
+
+  void swap(NodeId map, NodeId above) {
+    if (below_[above] != map) return;
+    const auto source = below_[map];
+    const auto reader = above_[above];
+    join(source, above);
+    join(above, map);
+    join(map, reader);
+    over_[map] = whole(above);
+  }
+
+  /// The map that a batch would take in: its own, if the plan took it out.
+  NodeId map_below(NodeId batch) const {
+    return unfused_.contains(batch) ? caller(batch) : below_[batch].value_or(batch);
+  }
+
+  void unfuse(NodeId batch) { unfused_.insert(batch); }
+
+  void fuse(NodeId batch) {
+    fused_[batch] = map_below(batch);
+    if (unfused_.erase(batch) == 0) remove_below(batch);
+  }
+
+ private:
+  using Table = std::map<NodeId, NodeId>;
+
+  static NodeId found_or(const Table& table, NodeId id, NodeId otherwise) {
+    const auto found = table.find(id);
+    return found == table.end() ? otherwise : found->second;
+  }
+
+  void join(std::optional<NodeId> below, std::optional<NodeId> above) {
+    if (below) above_[*below] = above;
+    if (above) below_[*above] = below;
+  }
+
+  PerNode<std::optional<NodeId>> below_, above_;  // first inputs, and who reads them
+  Table over_;                                    // map -> the topmost node that it went above
+  Table fused_;                                   // batch -> the map that it took in
+  std::set<NodeId> unfused_;                      // batches whose map stands below them now
+};
+
 std::set<Permission> permissions_of(const Plan& plan, const std::string& name) {
   std::set<Permission> permissions;
   for (const std::string& word : plan.permissions) {
@@ -86,11 +154,16 @@ Fault fault_of_reorder(const Problem& problem, NodeId id, const std::string& oth
   return {objection.reason, objection.permission};
 }
 
-Fault fault_of_convert(const Problem& problem, const Edit& edit, NodeId id) {
+Fault fault_of_convert(const Problem& problem, const SoFar& so_far, const Edit& edit, NodeId id) {
   if (edit.to == "RebatchDatasetV2") return {};
-  const std::vector<NodeId>& inputs = problem.node(id).inputs;
-  if (edit.to == "MapAndBatchDataset" && !inputs.empty()) id = inputs.front();
-  return fault_of_calls(problem, id, edit.value);
+  if (edit.to == "MapAndBatchDataset") id = so_far.map_below(id);
+  return fault_of_calls(problem, so_far.caller(id), edit.value);
+}
+
+Fault fault_of_cut(const Problem& problem, NodeId id, const std::string& files) {
+  const auto list = place_of(problem, files);
+  if (!list) return {};  // the rewriter says so
+  return {why_no_cut(*problem.pipeline, *problem.analysis, id, *list), {}};
 }
 
 Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
@@ -115,16 +188,18 @@ Fault fault_of_options(const Edit& edit) {
   return {"the order of the elements would be left to chance", Permission::kNondeterministic};
 }
 
-Fault fault_of(const Problem& problem, const Edit& edit) {
+Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
   const auto found = problem.by_name.find(edit.node);
   const bool on_node = edit.kind != EditKind::kSetOptions;
   if (on_node && found == problem.by_name.end()) return {};  // the rewriter says so
   const NodeId id = on_node ? found->second : NodeId{};
   switch (edit.kind) {
     case EditKind::kInsertCache:
-      return fault_of_cache(problem.analysis->nodes[id]);
+      return fault_of_cache(problem.analysis->nodes[so_far.whole(id)]);
+    case EditKind::kInsertPartialCache:
+      return fault_of_cut(problem, so_far.whole(id), edit.to);
     case EditKind::kConvert:
-      return fault_of_convert(problem, edit, id);
+      return fault_of_convert(problem, so_far, edit, id);
     case EditKind::kMoveIntoFunction:
       return fault_of_move(problem, edit, id);
     case EditKind::kReorder:
@@ -134,30 +209,45 @@ Fault fault_of(const Problem& problem, const Edit& edit) {
       return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
-      return fault_of_calls(problem, id, edit.value);
+      return fault_of_calls(problem, so_far.caller(id), edit.value);
     case EditKind::kSetBuffer:
       return fault_of_buffer(problem.node(id), edit.value);
     case EditKind::kRemove:
       return fault_of_removal(problem, id);
     case EditKind::kSetOptions:
       return fault_of_options(edit);
+    case EditKind::kLengthenCycle:
+      return fault_of_cycle(problem, id);
     case EditKind::kSequential:
     case EditKind::kInline:
     case EditKind::kUnfuse:
     case EditKind::kInsertPrefetch:
     case EditKind::kRehomeCache:
-    case EditKind::kInsertPartialCache: {
-      const auto files = place_of(problem, edit.to);
-      if (!files) return {};
-      return {why_no_cut(*problem.pipeline, *problem.analysis, id, *files), {}};
-    }
-    case EditKind::kLengthenCycle:
-      return fault_of_cycle(problem, id);
     case EditKind::kInsertChunks:
     case EditKind::kBalance:
       return {};
   }
   return {};
+}
+
+// Makes the edit where it moves, fuses or removes what later ones are judged by.
+void note(const Problem& problem, SoFar& so_far, const Edit& edit) {
+  const auto id = place_of(problem, edit.node), to = place_of(problem, edit.to);
+  if (!id) return;
+  if (edit.kind == EditKind::kReorder && to) {
+    const bool map_first = so_far.below(*to) == id;  // either way round
+    so_far.swap(map_first ? *id : *to, map_first ? *to : *id);
+  }
+  if (edit.kind == EditKind::kUnfuse) so_far.unfuse(*id);
+  if (edit.kind == EditKind::kConvert && edit.to == "MapAndBatchDataset") so_far.fuse(*id);
+  if (edit.kind == EditKind::kConvert && edit.to == "RebatchDatasetV2") so_far.remove_below(*id);
+  if (edit.kind == EditKind::kRemove && problem.node(*id).kind == Kind::kUnbatch) {
+    const auto is_map = [&](NodeId below) { return problem.node(below).kind == Kind::kMap; };
+    while (so_far.below(*id) && is_map(*so_far.below(*id))) so_far.remove_below(*id);
+    so_far.remove_below(*id);  // the batch
+  }
+  if (edit.kind == EditKind::kRemove || edit.kind == EditKind::kMoveIntoFunction)
+    so_far.remove(*id);
 }
 
 }  // namespace
@@ -168,9 +258,11 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
   options.permissions = permissions_of(plan, name);
   const double cores = std::max(2.0, pipeline.machine.cores);  // AUTOTUNE runs calls side by side
   const Problem problem = make_problem(pipeline, analysis, options, {cores});
+  SoFar so_far(pipeline);
   std::string message;
   for (const Edit& edit : plan.edits) {
-    const Fault fault = fault_of(problem, edit);
+    const Fault fault = fault_of(problem, so_far, edit);
+    note(problem, so_far, edit);
     const bool allowed = fault.permission && options.permissions.contains(*fault.permission);
     if (fault.reason.empty() || allowed) continue;
     message += fmt::format("\n  edit {} ({}): node '{}': {}", edit.id, edit_word(edit.kind),

@@ -90,6 +90,7 @@ void fuse_map_and_batch(Rewriting& program, const Edit& edit) {
   place.body->add_inputs(batch, data_inputs(batch) - 1, add_integers(*place.body, batch, {calls}));
   program.graph.drop_function(map, "f");
   absorb(program, place, edit, map);
+  program.function_part.erase(edit.node);  // where the plan had taken the same map out
   batch.set_op("MapAndBatchDataset");
   drop_attributes(batch, {"parallel_copy"});
 }

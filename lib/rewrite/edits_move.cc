@@ -138,7 +138,9 @@ void move_into_function(Rewriting& program, const Edit& edit) {
   const std::string name = put_into(inner, *map.node, scalars);
   program.top.erase(map.node);
   take_over(*map.body, interleave, *map.node);
-  program.moved[edit.node] = edit.to + ">" + name;
+  const auto part = program.function_part.find(edit.node);  // the batch stays where it was
+  const std::string& address = part == program.function_part.end() ? edit.node : part->second;
+  program.moved[address] = edit.to + ">" + name;
 }
 
 }  // namespace plumber

@@ -13,6 +13,13 @@ using tensorflow::NodeDef;
 
 namespace {
 
+// Where these stand, the elements of the first files are not the first elements. An earlier cut of
+// the same list is one of them.
+bool counts_elements(Kind kind) {
+  return kind == Kind::kTake || kind == Kind::kSkip || kind == Kind::kShard ||
+         kind == Kind::kShuffle || kind == Kind::kRepeat;
+}
+
 // The data sets from right above `files` up to `top`, lowest first.
 std::vector<NodeDef*> chain_between(Body& body, NodeDef& top, const NodeDef& files) {
   std::vector<NodeDef*> chain;
@@ -22,6 +29,9 @@ std::vector<NodeDef*> chain_between(Body& body, NodeDef& top, const NodeDef& fil
       refuse(fmt::format("it does not stand above '{}'", files.name()));
     if (traits.kind == Kind::kCache)
       refuse(fmt::format("the cache '{}' stands below", node->name()));
+    if (counts_elements(traits.kind))
+      refuse(fmt::format("the {} '{}' stands above its list of files", node->op(), node->name()),
+             "a list of files is cut once");
     chain.insert(chain.begin(), node);
   }
   if (chain.empty()) refuse("the list of files cannot be its own cache");

@@ -63,8 +63,12 @@ class RewriteTest(FolderTest):
         header.append(number)
         trace = self.folder / "trace.pb"
         trace.write_bytes(bytes(header) + graph.SerializeToString())
+        return self.run_plan(trace, edits, output)
+
+    def run_plan(self, trace, edits, output="out.pb", permissions=()):
         plan = self.file("plan.json", json.dumps(
-            {"schema_version": 1, "graph_fingerprint": "", "edits": edits}))
+            {"schema_version": 1, "graph_fingerprint": "", "edits": edits,
+             "permissions": permissions}))
         return subprocess.run([plumber_binary(), "rewrite", str(trace), "--plan", str(plan), "-o",
                                self.path(output)], capture_output=True, text=True, check=False)
 

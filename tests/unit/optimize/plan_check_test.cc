@@ -30,14 +30,19 @@ Edit edit_of(EditKind kind, const std::string& node, const std::string& to = "",
   return {"E1", kind, node, to, value, "", std::nullopt, ""};
 }
 
-std::string verdict(const SmallPipeline& p, const Edit& edit,
-                    std::vector<std::string> permissions = {}) {
+std::string verdict_of(const SmallPipeline& p, const std::vector<Edit>& edits,
+                       std::vector<std::string> permissions = {}) {
   try {
-    check_plan(p.pipeline, p.analysis, {"", {edit}, {}, std::move(permissions)}, "plan.json");
+    check_plan(p.pipeline, p.analysis, {"", edits, {}, std::move(permissions)}, "plan.json");
   } catch (const Error& error) {
     return error.where + ": " + error.what();
   }
   return "fine";
+}
+
+std::string verdict(const SmallPipeline& p, const Edit& edit,
+                    std::vector<std::string> permissions = {}) {
+  return verdict_of(p, {edit}, std::move(permissions));
 }
 
 constexpr std::int64_t kFour = 4;
@@ -100,6 +105,45 @@ TEST_CASE("nodes change places only where no element could tell") {
         std::string::npos);
   CHECK(move("BatchDatasetV2/_4", "MapDataset/_2").find("draws by chance") != std::string::npos);
   CHECK(move("BatchDatasetV2/_4", "ShuffleDatasetV3/_1").find("no 1:1 map") != std::string::npos);
+}
+
+TEST_CASE("a cache above a map that went above a shuffle keeps the order of the shuffle") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {});
+  const NodeId map = p.map(files, "_parse", {.calls = 1});
+  p.may_cache(map);
+  const NodeId shuffle = p.add("ShuffleDatasetV3", {map}, {});
+  p.analysis.nodes[shuffle].cache = {CacheClass::kOrder, false, "it shuffles", "frozen-order",
+                                     true};
+  p.finish(p.batch(shuffle, 16));
+  const Edit swap = edit_of(EditKind::kReorder, "ShuffleDatasetV3/_2", "MapDataset/_1");
+  const Edit turned = edit_of(EditKind::kReorder, "MapDataset/_1", "ShuffleDatasetV3/_2");
+  const Edit cache = edit_of(EditKind::kInsertCache, "MapDataset/_1");
+  CHECK(verdict_of(p, {cache}) == "fine");
+  for (const Edit& move : {swap, turned}) {
+    CHECK(verdict_of(p, {move, cache}).find("no cache can stand there: it shuffles") !=
+          std::string::npos);
+    CHECK(verdict_of(p, {move, cache}, {"frozen-order"}) == "fine");
+  }
+}
+
+TEST_CASE("calls are those of the map that a batch takes in, whatever stood between") {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {});
+  const NodeId map = p.map(files, "_count", {.calls = 1});
+  p.pipeline[map].function->facts.stateful = {"AssignAdd"};
+  p.finish(p.batch(p.prefetch(map, 2), 16));
+  const Edit remove = edit_of(EditKind::kRemove, "PrefetchDataset/_2");
+  const auto fuse = [](std::int64_t calls) {
+    return edit_of(EditKind::kConvert, "BatchDatasetV2/_3", "MapAndBatchDataset", calls);
+  };
+  CHECK(verdict_of(p, {remove, fuse(1)}) == "fine");
+  CHECK(verdict_of(p, {remove, fuse(4)}).find("keeps state (AssignAdd)") != std::string::npos);
+  const Edit calls = edit_of(EditKind::kSetParallelism, "BatchDatasetV2/_3", "", kFour);
+  CHECK(verdict_of(p, {remove, fuse(1), calls}).find("keeps state") != std::string::npos);
+  CHECK(verdict_of(p, {remove, fuse(1), calls}, {"stateful-parallel"}) == "fine");
+  const Edit unfuse = edit_of(EditKind::kUnfuse, "BatchDatasetV2/_3");
+  CHECK(verdict_of(p, {remove, fuse(1), unfuse, fuse(4)}).find("keeps state") != std::string::npos);
 }
 
 }  // namespace
