@@ -1376,11 +1376,16 @@ def record(dataset, seconds, path, *, every=None, progress=None, setup=None):
     if setup is not None:
         setup(recorder)
     dumps = _Dumps(recorder, path, every)
-    end = time.monotonic() + seconds
+    began = time.monotonic()
+    end = began + seconds
     with contextlib.suppress(KeyboardInterrupt):  # what was recorded until then is a trace, too
         while time.monotonic() < end:
             if not _pull_epoch(watched, end, progress):
                 raise Error("the data set is empty")
+    took = time.monotonic() - began
+    if took > 2 * seconds + 1:
+        recorder.warnings.append(f"recorded for {took:.3g} s instead of {seconds:g}: an element was "
+                                 "waited for; if others used this machine, trace again")
     recorder.finish()
     dumps.finish()
     return recorder

@@ -31,6 +31,17 @@ def wrong():
 """
 
 
+SLOW = """
+import time
+import tensorflow as tf
+def wait(x):
+    time.sleep(1.6)
+    return x
+def make():
+    return tf.data.Dataset.range(9).map(lambda x: tf.numpy_function(wait, [x], tf.int64))
+"""
+
+
 class BareTraceTest(FolderTest):
     def setUp(self):
         super().setUp()
@@ -95,6 +106,13 @@ class BareTraceTest(FolderTest):
         for number, node in model.nodes.items():
             self.assertEqual(number, node.id)
             self.assertTrue(all(i in model.nodes for i in node.inputs))
+
+    def test_an_element_that_takes_longer_than_the_trace_is_told(self):
+        source = self.file("slow.py", SLOW)
+        done = bridge("trace", f"{source}:make", "--seconds", 0.2, "--no-calibrate",
+                      "-o", self.path("t.pb"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"warning: recorded for 1\.\d+ s instead of 0\.2: an element")
 
     def test_dumps(self):
         done = bridge("trace", f"{self.source}:make", "--seconds", 1.6, "--every", 0.5,
