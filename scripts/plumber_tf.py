@@ -1821,6 +1821,11 @@ def _how_to_run(program, original, plan):
     return how
 
 
+def too_noisy(ratios):
+    """True where rounds contradict each other by more than what a quiet machine scatters."""
+    return min(ratios) < 1 < max(ratios) and max(ratios) > 1.25 * min(ratios)
+
+
 def _command_compare(options):
     how = {"trace": options.trace}
     how.update(_how_to_run(options.b, options.a, options.plan))
@@ -1836,6 +1841,8 @@ def _command_compare(options):
         ratios = [y / x for x, y in zip(*rates)]
         print(f"B / A:    {spread(ratios)}  "
               f"({options.rounds} rounds of {options.seconds:g} s in turn)")
+        if too_noisy(ratios):
+            print("too noisy to tell which is faster: run again when others use this machine less")
     return 0 if sameness.verdict in SAME else EXIT_NO
 
 

@@ -120,6 +120,13 @@ class CommandTest(FolderTest):
         self.assertIn("No such file", done.stderr)
 
 
+class NoiseTest(unittest.TestCase):
+    def test_rounds_that_contradict_each_other(self):
+        self.assertTrue(plumber_tf.too_noisy([0.7, 1.6, 1.1]))
+        self.assertFalse(plumber_tf.too_noisy([0.95, 1.02, 1.1]))  # alike
+        self.assertFalse(plumber_tf.too_noisy([1.1, 3.0]))
+
+
 class ProbeTest(FolderTest):
     def test_cpu_an_element(self):
         source = self.file("work.py", """
