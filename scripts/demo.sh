@@ -15,7 +15,8 @@ esac
 
 scripts/install_deps.sh "${packages[@]}"
 cmake --preset release >/dev/null
-cmake --build --preset release -j "$(nproc)" --target plumber
+echo "Building plumber (two minutes at first)"
+cmake --build --preset release -j "$(nproc)" --target plumber -- --quiet
 out=build/demo
 mkdir -p "$out"
 export PATH=$PWD/build/release/apps:$PATH
