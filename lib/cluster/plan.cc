@@ -14,6 +14,7 @@ namespace plumber {
 namespace {
 
 constexpr std::size_t kMostConfigurations = 200000;
+constexpr std::size_t kMostNamed = 5;  // machine types in a warning
 constexpr std::array kObjectives{ClusterObjective::kTime, ClusterObjective::kCost,
                                  ClusterObjective::kKnee, ClusterObjective::kCostTime};
 
@@ -77,6 +78,27 @@ void warn_of_input(const PlanRequest& request, ClusterPlan& plan) {
         rate.samples_per_s));
     return;
   }
+}
+
+// Types without runs of their own share the law of the runs that name none.
+void warn_of_machines(const Model& model, ClusterPlan& plan) {
+  std::vector<std::string> alike;
+  for (const MachineType& machine : plan.machines) {
+    const IterationFit* fit = iteration_for(model, machine.name);
+    if (fit && fit->machine.empty()) alike.push_back(machine.name);
+  }
+  if (alike.size() < 2) return;
+  const std::size_t count = alike.size();
+  const bool all = count == plan.machines.size();
+  if (count > kMostNamed) {
+    alike.resize(kMostNamed);
+    alike.push_back(fmt::format("and {} more", count - kMostNamed));
+  }
+  plan.warnings.push_back(fmt::format(
+      "{} machine types ({}) are taken as equally fast: {} name a machine type; add a column "
+      "'machine' to the runs, with profiles on each type, and fit again",
+      fmt::format("{}{}", all ? "all " : "", count), fmt::join(alike, ", "),
+      all ? "the runs do not" : "their runs do not"));
 }
 
 void add_by_machine(ClusterPlan& plan) {
@@ -220,6 +242,7 @@ ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
         "the runs were interrupted, but what an interruption costs is not known: give --restart");
   }
   if (!plan.choice) return plan;
+  warn_of_machines(model, plan);
   warn_of_range(model, plan);
   warn_of_input(request, plan);
   if (request.replicates > 0 && !model.runs.empty()) {
