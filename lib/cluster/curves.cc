@@ -29,7 +29,7 @@ std::vector<double> workers_of(const Model& model) {
 
 std::vector<CurvePoint> curves_of(const Model& model) {
   std::vector<CurvePoint> points;
-  const double together = workers_per_node(model.runs);
+  const double together = model.workers_per_node;
   const std::vector<double> batches = batch_grid(model, model.valid.global_batch);
   for (const IterationFit& fit : model.iterations) {
     for (const double workers : workers_of(model)) {

@@ -200,6 +200,7 @@ Model fit_model(const std::vector<TrainingRun>& all_runs, const Job& job,
                     all_runs.size()));
   }
   model.options = options;
+  model.workers_per_node = workers_per_node(runs);
   model.valid = valid_range(runs);
   for (const std::string& key : job.unknown) {
     model.warnings.push_back("the job file's member '" + key + "' is not known and not used");

@@ -116,7 +116,7 @@ std::optional<IterationLaw> law_of(const std::string& word) {
   return std::nullopt;
 }
 
-std::optional<double> IterationModel::coefficient(const std::string& name) const {
+std::optional<double> IterationModel::coefficient(std::string_view name) const {
   for (const Coefficient& one : coefficients) {
     if (one.name == name) return one.value;
   }

@@ -19,6 +19,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace plumber {
@@ -53,8 +54,8 @@ struct IterationModel {
   std::vector<Coefficient> coefficients;
   double update_s = 0;  // saturated parameter servers: tau >= K update_s
 
-  std::optional<double> coefficient(const std::string& name) const;
-  double value(const std::string& name) const { return coefficient(name).value_or(0); }
+  std::optional<double> coefficient(std::string_view name) const;
+  double value(std::string_view name) const { return coefficient(name).value_or(0); }
 };
 
 IterationTime iteration_time(const IterationModel& model, const Placement& placement);

@@ -45,6 +45,7 @@ struct Model {
   ValidRange valid;
   IterationOptions options;
   std::vector<TrainingRun> runs;
+  double workers_per_node = 1;  // of the runs, see below
   std::vector<std::string> warnings;
 };
 

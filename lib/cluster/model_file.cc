@@ -105,6 +105,7 @@ Model parse_cluster_model(std::string_view text, const std::string& name) {
                                         root.at("interruptions").at("machine_hours").positive()};
   }
   for (const JsonMember& row : root.at("runs").elements()) model.runs.push_back(run_at(row));
+  model.workers_per_node = workers_per_node(model.runs);
   return model;
 }
 

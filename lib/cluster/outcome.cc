@@ -21,7 +21,7 @@ std::optional<std::string> out_of_range(const char* name, double value, const Ra
 
 double workers_on(const Model& model, const Surroundings& around, const MachineType& machine) {
   if (around.workers_per_node) return *around.workers_per_node;
-  return machine.name.empty() ? workers_per_node(model.runs) : machine.workers;
+  return machine.name.empty() ? model.workers_per_node : machine.workers;
 }
 
 std::optional<double> input_time_s(const Surroundings& around, const Outcome& outcome) {

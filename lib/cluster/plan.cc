@@ -227,6 +227,28 @@ std::optional<Outcome> choose(const ClusterPlan& plan, ClusterObjective objectiv
   return best ? std::optional(*best) : std::nullopt;
 }
 
+std::optional<Outcome> best_of(const Model& model, const PlanRequest& request) {
+  if (request.objective == ClusterObjective::kKnee) {
+    ClusterPlan plan;
+    evaluate_all(model, request, plan);
+    return choose(plan, request.objective);
+  }
+  std::optional<Outcome> best;
+  for (std::size_t machine = 0; machine < request.around.machines.size(); ++machine) {
+    for (const double workers : request.workers) {
+      for (const double batch : request.batches) {
+        const auto one = outcome_of(model, request.around, {workers, batch, machine}).outcome;
+        if (!one || (best && !(objective_value(*one, request.objective) <
+                               objective_value(*best, request.objective)))) {
+          continue;
+        }
+        if (broken_constraint(request.constraints, *one).empty()) best = one;
+      }
+    }
+  }
+  return best;
+}
+
 ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
   check(model, request);
   ClusterPlan plan;

@@ -98,6 +98,9 @@ std::optional<KneePoint> knee_of(const std::vector<Outcome>& front);
 /// Everything evaluated and sorted into `plan`.
 void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& plan);
 
+/// The objective's choice alone: without a list of the others where the objective needs none.
+std::optional<Outcome> best_of(const Model& model, const PlanRequest& request);
+
 /// The objective's choice among plan.candidates, by plan.pareto and plan.knee for the knee.
 std::optional<Outcome> choose(const ClusterPlan& plan, ClusterObjective objective);
 

@@ -137,6 +137,28 @@ void refit_epochs(Model& model, const std::vector<TrainingRun>& runs, const Scat
   }
 }
 
+// The model without what no replicate needs: each starts from a copy of it.
+Model laws_of(const Model& model) {
+  Model laws = model;
+  laws.runs.clear();
+  laws.warnings.clear();
+  for (IterationFit& fit : laws.iterations) {
+    fit.compared.clear();
+    fit.chosen.residuals_s.clear();
+  }
+  return laws;
+}
+
+// One replicate; nullopt when its runs do not determine the laws.
+std::optional<Model> drawn_model(const Model& model, const Model& laws, const Scatter& scatter,
+                                 Draws& draws) {
+  std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
+  std::optional<Model> other = laws;
+  if (!refit(*other, runs)) return std::nullopt;
+  refit_epochs(*other, runs, scatter, draws);
+  return other;
+}
+
 // Every replicate evaluates the whole grid: of a large one fewer are affordable.
 int affordable_replicates(const PlanRequest& request) {
   const std::size_t grid =
@@ -179,20 +201,18 @@ Robustness robustness_of(const Model& model, const PlanRequest& request, const O
   const int replicates = affordable_replicates(request);
   std::vector<double> hours, cost, epochs, iteration;
   std::vector<Configuration> wins;
+  const Model laws = laws_of(model);
   for (int i = 0; i < replicates; ++i) {
-    Model other = model;
-    const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
-    if (!refit(other, runs)) continue;
-    refit_epochs(other, runs, scatter, draws);
+    const auto drawn = drawn_model(model, laws, scatter, draws);
+    if (!drawn) continue;
+    const Model& other = *drawn;
     const auto same = outcome_of(other, request.around, choice.at).outcome;
     if (!same) continue;
     hours.push_back(same->hours);
     cost.push_back(same->cost_usd);
     epochs.push_back(same->epochs);
     iteration.push_back(same->iteration_s);
-    ClusterPlan plan;
-    evaluate_all(other, request, plan);
-    if (const auto winner = choose(plan, request.objective)) wins.push_back(winner->at);
+    if (const auto winner = best_of(other, request)) wins.push_back(winner->at);
   }
   return {quantiles(hours),     quantiles(cost), quantiles(epochs),
           quantiles(iteration), shares_of(wins), static_cast<int>(hours.size())};
@@ -203,15 +223,14 @@ std::vector<std::vector<double>> replicate_values(const Model& model, const Plan
   Draws draws(kSeed);
   const Scatter scatter = scatter_of(model);
   const int replicates = affordable_replicates(request);
+  const Model laws = laws_of(model);
   std::vector<std::vector<double>> all;
   for (int i = 0; i < replicates; ++i) {
-    Model other = model;
-    const std::vector<TrainingRun> runs = drawn_runs(model, scatter, draws);
-    if (!refit(other, runs)) continue;
-    refit_epochs(other, runs, scatter, draws);
+    const auto other = drawn_model(model, laws, scatter, draws);
+    if (!other) continue;
     std::vector<double> values;
     for (const Outcome& one : candidates) {
-      const auto outcome = outcome_of(other, request.around, one.at).outcome.value_or(one);
+      const auto outcome = outcome_of(*other, request.around, one.at).outcome.value_or(one);
       values.push_back(objective_value(outcome, request.objective));
     }
     all.push_back(values);
