@@ -3,8 +3,10 @@
 // with their penalties; parameters in logarithms, so that none is negative, and g in 1..10.
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <limits>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "cluster/iteration_fit.h"
 #include "cluster/minimize.h"
@@ -26,11 +28,18 @@ IterationModel model_of(const std::vector<double>& v) {
   return model;
 }
 
+// Where the network takes the same time: so many workers, in a node or across.
+struct Group {
+  double workers;
+  bool across;
+  auto operator<=>(const Group&) const = default;
+};
+
 // The runs of one configuration, as far as the loss needs them: it is evaluated thousands of times,
 // and squares about a mean add to n (x - mean)^2.
 struct Point {
-  double batch, workers;
-  bool across;
+  double batch;
+  std::size_t group;
   double count = 0, log_iteration = 0, scatter = 0;
   double compute_count = 0, log_compute = 0, compute_scatter = 0;
 };
@@ -42,23 +51,34 @@ void add_value(double value, double count, double& mean, double& squares) {
   squares += count > 1 ? off * (value - mean) : 0;
 }
 
-std::vector<Point> points_of(const std::vector<TrainingRun>& runs) {
+struct Points {
+  std::vector<Group> groups;
   std::vector<Point> points;
-  std::map<std::tuple<double, double, bool>, std::size_t> known;
+};
+
+Points points_of(const std::vector<TrainingRun>& runs) {
+  Points all;
+  std::map<Group, std::size_t> groups;
+  std::map<std::pair<double, std::size_t>, std::size_t> known;
   for (const TrainingRun& run : runs) {
-    const std::tuple key{run.per_worker_batch(), run.workers, placement_of(run).nodes > 1};
-    const auto [at, is_new] = known.insert({key, points.size()});
-    if (is_new) points.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key)});
-    Point& point = points[at->second];
+    const Group group{run.workers, placement_of(run).nodes > 1};
+    const std::size_t in = groups.insert({group, groups.size()}).first->second;
+    if (in == all.groups.size()) all.groups.push_back(group);
+    const std::pair key{run.per_worker_batch(), in};
+    const auto [at, is_new] = known.insert({key, all.points.size()});
+    if (is_new) all.points.push_back({key.first, in});
+    Point& point = all.points[at->second];
     add_value(std::log(*run.iteration_s), ++point.count, point.log_iteration, point.scatter);
     if (run.compute_s.value_or(0) <= 0) continue;
     add_value(std::log(*run.compute_s), ++point.compute_count, point.log_compute,
               point.compute_scatter);
   }
-  return points;
+  return all;
 }
 
-// The variables of model_of() as numbers, and the law's time of a point by them.
+// The variables of model_of() as numbers, and the logarithms of the law's times by them, which cost
+// fewer powers than the times: ln (Tc^g + Tn^g)^(1/g) = ln T + ln(1 + (t / T)^g) / g with the
+// longer T and the shorter t.
 struct Parameters {
   double ac, bc, an, bn, ar, br, g;
 
@@ -73,25 +93,31 @@ struct Parameters {
 
   static double bounded(double log) { return std::max(std::exp(log), kSmallest); }
 
-  double iteration_s(const Point& at, double compute_s) const {
-    if (at.workers <= 1) return compute_s;
+  double log_network(const Group& at) const {
+    if (at.workers <= 1) return -std::numeric_limits<double>::infinity();
     const double more = std::max(at.workers - 2, 1e-8);
-    const double network_s = at.across ? an + bn * more : ar + br * more;
-    const double longest = std::max(compute_s, network_s);
-    const double shorter = std::min(compute_s, network_s);
-    return longest * std::pow(1 + std::pow(shorter / longest, g), 1 / g);
+    return std::log(at.across ? an + bn * more : ar + br * more);
+  }
+
+  double log_iteration(double log_compute, double log_network) const {
+    const double longer = std::max(log_compute, log_network);
+    const double shorter = std::min(log_compute, log_network);
+    return longer + std::log1p(std::exp(g * (shorter - longer))) / g;
   }
 };
 
-double loss(const Parameters& law, const std::vector<Point>& points) {
+double loss(const Parameters& law, const Points& all) {
+  std::vector<double> log_network;
+  for (const Group& group : all.groups) log_network.push_back(law.log_network(group));
   double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
-  for (const Point& point : points) {
-    const double compute_s = law.ac + law.bc * point.batch;
-    const double off = std::log(law.iteration_s(point, compute_s)) - point.log_iteration;
+  for (const Point& point : all.points) {
+    const double log_compute = std::log(law.ac + law.bc * point.batch);
+    const double off =
+        law.log_iteration(log_compute, log_network[point.group]) - point.log_iteration;
     squares += point.count * off * off + point.scatter;
     count += point.count;
     if (point.compute_count <= 0) continue;
-    const double compute_off = std::log(compute_s) - point.log_compute;
+    const double compute_off = log_compute - point.log_compute;
     compute_squares += point.compute_count * compute_off * compute_off + point.compute_scatter;
     compute_count += point.compute_count;
   }
@@ -157,7 +183,7 @@ std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs,
     why = "needs 4 points with two batches per worker";
     return std::nullopt;
   }
-  const std::vector<Point> points = points_of(runs);
+  const Points points = points_of(runs);
   const Objective objective = [&](const std::vector<double>& v) {
     return loss(Parameters(v), points);
   };
