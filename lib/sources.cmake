@@ -157,6 +157,7 @@ set(cluster_sources
     cluster/norm_log.cc
     cluster/outcome.cc
     cluster/overlap_law.cc
+    cluster/overlap_posterior.cc
     cluster/plan.cc
     cluster/pollux_law.cc
     cluster/prices.cc

@@ -138,7 +138,7 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Train
     case IterationLaw::kPollux:
       return fit_pollux(runs, options.near, why);
     case IterationLaw::kOverlap:
-      return fit_overlap(runs, why);
+      return fit_overlap(runs, options.near, why);
   }
   return std::nullopt;
 }

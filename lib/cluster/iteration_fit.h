@@ -4,8 +4,9 @@
 // for overlap and pollux, of seconds for scavenger and ernest, as their authors have it.
 //
 // A law needs as many points as coefficients, unless its prior is stated: pollux starts from and is
-// pulled to small network growth (1e-3 (g - 1)^2 + 1e-2 [(bn/an)^2 + (br/ar)^2]), overlap to g = 2,
-// and what no point shows costs nothing (in a node) or as much as across nodes (two nodes).
+// pulled to small network growth (1e-3 (g - 1)^2 + 1e-2 [(bn/an)^2 + (br/ar)^2]), overlap to the
+// shares of overlap_prior.h, and what no point shows costs nothing (in a node) or as much as across
+// nodes (two nodes).
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct IterationOptions {
   std::optional<IterationLaw> law;     // nullopt: the one with the least leave-one-out error
   bool batch_term = false;             // scavenger: sync also grows with B
   bool total_only = false;             // scavenger: one model of the whole iteration
-  std::optional<IterationModel> near;  // pollux: of much the same runs; spares most of the search
+  std::optional<IterationModel> near;  // overlap, pollux: of much the same runs; spares the search
 };
 
 /// How one law did.
@@ -61,10 +62,12 @@ void add_standard_errors(IterationModel& model, const std::vector<TrainingRun>& 
 std::optional<IterationModel> fit_scavenger(const std::vector<TrainingRun>& runs,
                                             const IterationOptions& options, std::string& why);
 std::optional<IterationModel> fit_ernest(const std::vector<TrainingRun>& runs, std::string& why);
-/// `near` is a fit of much the same runs, from which the search is short.
+// `near` is a fit of much the same runs, from which the search is short.
 std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs,
                                          const std::optional<IterationModel>& near,
                                          std::string& why);
-std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs, std::string& why);
+std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs,
+                                          const std::optional<IterationModel>& near,
+                                          std::string& why);
 
 }  // namespace plumber

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overlap law: compute by least squares of relative errors on what was measured of it; then for
-// each overlap exponent g of a list the network's time in each run, which is what is left,
-// Tn = (tau^g - Tc^g)^(1/g), and the lines through it; the g whose relative squares are least wins,
-// with a slight pull to 2 for where the runs do not tell.
+// The overlap law roughly, in closed form: compute by least squares of relative errors on what was
+// measured of it; then for each overlap exponent g of a list the network's time in each run, which
+// is what is left, Tn = (tau^g - Tc^g)^(1/g), and the lines through it; the g whose relative
+// squares are least wins, with a slight pull to 2 for where the runs do not tell.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "cluster/iteration_fit.h"
 #include "cluster/linear_fit.h"
+#include "cluster/overlap_prior.h"
 
 namespace plumber {
 namespace {
@@ -139,7 +140,8 @@ bool across_nodes(const std::vector<TrainingRun>& runs) {
 
 }  // namespace
 
-std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs, std::string& why) {
+std::optional<IterationModel> fit_overlap_roughly(const std::vector<TrainingRun>& runs,
+                                                  std::string& why) {
   const bool placed =
       std::any_of(runs.begin(), runs.end(), [](const TrainingRun& r) { return r.nodes; });
   const auto line = compute_line(runs);

@@ -6,26 +6,13 @@
 #include <cmath>
 #include <set>
 
+#include "cluster/overlap_prior.h"
+
 namespace plumber {
 namespace {
 
-constexpr double kScatter = 0.08;  // of a measured time about the law
-constexpr double kStep = 1e-3;     // relative, of the derivatives
-
-// Before anything is known: a coefficient as a share of the first profile's compute, and how far
-// its logarithm may be off.
-struct Prior {
-  const char* name;
-  double share;
-  double deviation;
-};
-constexpr std::array kPriors{Prior{"compute", 0.3, 1},   Prior{"compute_per_sample", 0.7, 0.5},
-                             Prior{"in_node", 0.1, 1.5}, Prior{"two_nodes", 0.5, 1},
-                             Prior{"across", 0.5, 1},    Prior{"across_log2", 0.15, 1},
-                             Prior{"g", 2, 0.5}};
-constexpr std::size_t kCoefficients = kPriors.size();
-using Vector = std::array<double, kCoefficients>;
-using Square = std::array<Vector, kCoefficients>;
+constexpr double kStep = 1e-3;  // relative, of the derivatives
+constexpr std::size_t kCoefficients = kOverlapCoefficients;
 
 struct Stretch {
   double workers;
@@ -56,31 +43,29 @@ std::vector<Stretch> stretches_of(const std::vector<Placement>& grid) {
 
 // The law as far as the profiles tell it, no coefficient zero: its logarithm is what varies.
 IterationModel law_so_far(const std::vector<TrainingRun>& seen) {
-  const TrainingRun& first = seen[0];
-  const double compute_s = first.compute_s.value_or(*first.iteration_s);
   std::string why;
-  const auto fit = fit_overlap(seen, why);
+  const auto fit = fit_overlap_roughly(seen, why);
   bool within = false, across = false;
   for (const TrainingRun& run : seen) {
     const double nodes = placement_of(run).nodes;
     within = within || (run.workers > 1 && nodes <= 1);
     across = across || nodes > 2;
   }
+  const OverlapVector expected = expected_coefficients(seen[0]);
   IterationModel model{IterationLaw::kOverlap, {}, 0};
-  for (const Prior& prior : kPriors) {
-    const std::string name = prior.name;
-    double value = prior.share * (name == "g" ? 1 : compute_s);
-    if (name == "compute_per_sample") value /= first.per_worker_batch();
+  for (std::size_t i = 0; i < kCoefficients; ++i) {
+    const std::string name = kOverlapPriors[i].name;
     const bool told = (name != "in_node" || within) && (name != "across_log2" || across);
     const auto fitted = fit && told ? fit->coefficient(name) : std::nullopt;
-    if (fitted) value = std::max(*fitted, 0.01 * value);
-    model.coefficients.push_back({name, value, {}});
+    model.coefficients.push_back(
+        {name, fitted ? std::max(*fitted, 0.01 * expected[i]) : expected[i], {}});
   }
   return model;
 }
 
-Vector derivatives(const IterationModel& model, const Placement& at, double IterationTime::*part) {
-  Vector result{};
+OverlapVector derivatives(const IterationModel& model, const Placement& at,
+                          double IterationTime::*part) {
+  OverlapVector result{};
   for (std::size_t i = 0; i < kCoefficients; ++i) {
     IterationModel higher = model, lower = model;
     higher.coefficients[i].value *= 1 + kStep;
@@ -91,37 +76,37 @@ Vector derivatives(const IterationModel& model, const Placement& at, double Iter
   return result;
 }
 
-double product(const Vector& a, const Vector& b) {
+double product(const OverlapVector& a, const OverlapVector& b) {
   double sum = 0;
   for (std::size_t i = 0; i < kCoefficients; ++i) sum += a[i] * b[i];
   return sum;
 }
 
-Vector product(const Square& square, const Vector& vector) {
-  Vector result{};
+OverlapVector product(const OverlapSquare& square, const OverlapVector& vector) {
+  OverlapVector result{};
   for (std::size_t i = 0; i < kCoefficients; ++i) result[i] = product(square[i], vector);
   return result;
 }
 
-void learn(Square& covariance, const Vector& derivative) {
-  const Vector side = product(covariance, derivative);
-  const double whole = kScatter * kScatter + product(derivative, side);
+void learn(OverlapSquare& covariance, const OverlapVector& derivative) {
+  const OverlapVector side = product(covariance, derivative);
+  const double whole = kOverlapScatter * kOverlapScatter + product(derivative, side);
   for (std::size_t i = 0; i < kCoefficients; ++i) {
     for (std::size_t j = 0; j < kCoefficients; ++j) covariance[i][j] -= side[i] * side[j] / whole;
   }
 }
 
-Square after_profile(Square covariance, const IterationModel& model, const Placement& at,
-                     bool with_compute) {
+OverlapSquare after_profile(OverlapSquare covariance, const IterationModel& model,
+                            const Placement& at, bool with_compute) {
   learn(covariance, derivatives(model, at, &IterationTime::iteration_s));
   if (with_compute) learn(covariance, derivatives(model, at, &IterationTime::compute_s));
   return covariance;
 }
 
-Square covariance_of(const IterationModel& model, const std::vector<TrainingRun>& seen) {
-  Square covariance{};
+OverlapSquare covariance_of(const IterationModel& model, const std::vector<TrainingRun>& seen) {
+  OverlapSquare covariance{};
   for (std::size_t i = 0; i < kCoefficients; ++i) {
-    covariance[i][i] = kPriors[i].deviation * kPriors[i].deviation;
+    covariance[i][i] = kOverlapPriors[i].deviation * kOverlapPriors[i].deviation;
   }
   for (const TrainingRun& run : seen) {
     covariance = after_profile(covariance, model, placement_of(run), run.compute_s.has_value());
@@ -133,18 +118,18 @@ Square covariance_of(const IterationModel& model, const std::vector<TrainingRun>
 std::size_t most_telling(const std::vector<Placement>& grid, const std::vector<TrainingRun>& seen,
                          const std::vector<std::size_t>& choices) {
   const IterationModel model = law_so_far(seen);
-  const Square covariance = covariance_of(model, seen);
-  std::vector<Vector> all;
+  const OverlapSquare covariance = covariance_of(model, seen);
+  std::vector<OverlapVector> all;
   for (const Placement& one : grid) {
     all.push_back(derivatives(model, one, &IterationTime::iteration_s));
   }
   std::size_t best = choices[0];
   double least = INFINITY;
   for (const std::size_t choice : choices) {
-    const Square after =
+    const OverlapSquare after =
         after_profile(covariance, model, grid[choice], seen[0].compute_s.has_value());
     double variance = 0;
-    for (const Vector& one : all) variance += product(one, product(after, one));
+    for (const OverlapVector& one : all) variance += product(one, product(after, one));
     if (variance >= least) continue;
     least = variance;
     best = choice;

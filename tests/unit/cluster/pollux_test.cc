@@ -209,6 +209,9 @@ double median(std::vector<double> values) {
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
 
+// Single profiles of ncf scatter by up to 12 % about any law: see docs/results.md.
+double most_step_error(const std::string& model) { return model == "ncf" ? 0.16 : 0.12; }
+
 }  // namespace
 
 TEST_CASE("Six profiles where we put them choose almost the best of Pollux's measurements") {
@@ -218,7 +221,7 @@ TEST_CASE("Six profiles where we put them choose almost the best of Pollux's mea
     CAPTURE(model, regrets.time, regrets.cost, regrets.step_error);
     CHECK(regrets.time <= 0.06);
     CHECK(regrets.cost <= 0.06);
-    CHECK(regrets.step_error <= 0.12);
+    CHECK(regrets.step_error <= 0.1);
     time_regrets.push_back(regrets.time);
     cost_regrets.push_back(regrets.cost);
   }
@@ -233,7 +236,7 @@ TEST_CASE("Profiles chosen by the rule, without knowing the answer, do so too") 
     CAPTURE(model, regrets.time, regrets.cost, regrets.step_error);
     CHECK(regrets.time <= 0.06);
     CHECK(regrets.cost <= 0.06);
-    CHECK(regrets.step_error <= 0.17);
+    CHECK(regrets.step_error <= most_step_error(model));
     time_regrets.push_back(regrets.time);
     cost_regrets.push_back(regrets.cost);
   }
@@ -254,9 +257,9 @@ TEST_CASE("Wherever the rule starts, the median plan is as fast") {
       errors.push_back(regrets.step_error);
     }
     CAPTURE(model, times, costs, errors);
-    CHECK(median(times) <= 0.035);
+    CHECK(median(times) <= 0.021);
     CHECK(median(costs) <= 0.066);
-    CHECK(median(errors) <= 0.17);
+    CHECK(median(errors) <= most_step_error(model));
   }
 }
 
@@ -279,6 +282,6 @@ TEST_CASE("With the batches of the profiles drawn at random the median plan is a
     }
     CAPTURE(model, median(time_regrets), median(step_errors));
     CHECK(median(time_regrets) <= 0.01);
-    CHECK(median(step_errors) <= 0.145);
+    CHECK(median(step_errors) <= 0.125);
   }
 }

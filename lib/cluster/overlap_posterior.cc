@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overlap law fitted to runs: the coefficients that are most probable given the runs and the
+// prior of overlap_prior.h (maximum a posteriori), which are those that make least
+//
+//   sum (ln tau - ln measured)^2 / 0.08^2 + sum (ln Tc - ln measured)^2 / 0.08^2
+//     + sum (ln c_j - ln expected_j)^2 / deviation_j^2
+//
+// by Levenberg and Marquardt's method in the logarithms of the coefficients. With shares
+// w = Tc^g / (Tc^g + Tn^g) and v = 1 - w of compute and network the derivatives are
+//
+//   d ln tau = w d ln Tc + v d ln Tn + (w ln Tc + v ln Tn - ln tau) d ln g
+#include <algorithm>
+#include <cmath>
+
+#include "cluster/linear_fit.h"
+#include "cluster/overlap_prior.h"
+
+namespace plumber {
+namespace {
+
+enum Index : std::size_t { kConstant, kPerSample, kInNode, kTwoNodes, kAcross, kGrowth, kExponent };
+
+constexpr int kMostSteps = 60;
+constexpr double kConverged = 1e-9;  // relative, of the squares
+constexpr double kFirstDamping = 1e-2, kMostDamping = 1e8;
+constexpr double kLeastExponent = 1, kMostExponent = 10;
+
+// What the fit needs of a run.
+struct Point {
+  double batch, workers, nodes;
+  double log_iteration;
+  std::optional<double> log_compute;
+};
+
+// What the runs show at all.
+struct Seen {
+  bool in_node = false, two_nodes = false, more = false;
+};
+
+struct Problem {
+  std::vector<Point> points;
+  Seen seen;
+  OverlapVector expected;  // logarithms
+};
+
+// Squares, and what a step needs: J'J and J'r.
+struct Normal {
+  double squares = 0;
+  OverlapSquare square{};
+  OverlapVector gradient{};
+
+  void add(double residual, const OverlapVector& row, double weight) {
+    squares += weight * residual * residual;
+    for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+      gradient[i] += weight * row[i] * residual;
+      for (std::size_t j = 0; j <= i; ++j) square[i][j] += weight * row[i] * row[j];
+    }
+  }
+};
+
+// The network's time of a point, and its logarithm's derivatives into `row`.
+double network_of(const Problem& problem, const OverlapVector& c, const Point& at,
+                  OverlapVector& row) {
+  if (at.nodes <= 1) {
+    row[kInNode] = 1;
+    return c[kInNode] * (at.workers - 1);
+  }
+  if (at.nodes <= 2 && problem.seen.two_nodes) {
+    row[kTwoNodes] = 1;
+    return c[kTwoNodes];
+  }
+  const double growth = c[kGrowth] * std::log2(at.nodes);
+  const double network_s = c[kAcross] + growth;
+  row[kAcross] = c[kAcross] / network_s;
+  row[kGrowth] = growth / network_s;
+  return network_s;
+}
+
+void add_point(const Problem& problem, const OverlapVector& c, const Point& at, Normal& normal) {
+  constexpr double kWeight = 1 / (kOverlapScatter * kOverlapScatter);
+  const double compute_s = c[kConstant] + c[kPerSample] * at.batch;
+  const double log_compute = std::log(compute_s);
+  OverlapVector compute_row{};
+  compute_row[kConstant] = c[kConstant] / compute_s;
+  compute_row[kPerSample] = c[kPerSample] * at.batch / compute_s;
+  if (at.log_compute) normal.add(log_compute - *at.log_compute, compute_row, kWeight);
+  if (at.workers <= 1) {
+    normal.add(log_compute - at.log_iteration, compute_row, kWeight);
+    return;
+  }
+  OverlapVector row{};
+  const double g = std::clamp(c[kExponent], kLeastExponent, kMostExponent);
+  const double log_network = std::log(network_of(problem, c, at, row));
+  const double longer = std::max(log_compute, log_network);
+  const double log_s = longer + std::log1p(std::exp(-g * std::abs(log_compute - log_network))) / g;
+  const double compute_share = std::exp(g * (log_compute - log_s));
+  for (double& one : row) one *= 1 - compute_share;
+  for (const std::size_t i : {kConstant, kPerSample}) row[i] = compute_share * compute_row[i];
+  if (g == c[kExponent]) {
+    row[kExponent] = compute_share * log_compute + (1 - compute_share) * log_network - log_s;
+  }
+  normal.add(log_s - at.log_iteration, row, kWeight);
+}
+
+Normal normal_at(const Problem& problem, const OverlapVector& logs) {
+  OverlapVector c{};
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) c[i] = std::exp(logs[i]);
+  Normal normal;
+  for (const Point& point : problem.points) add_point(problem, c, point, normal);
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    OverlapVector row{};
+    row[i] = 1;
+    const double deviation = kOverlapPriors[i].deviation;
+    normal.add(logs[i] - problem.expected[i], row, 1 / (deviation * deviation));
+  }
+  return normal;
+}
+
+// -(A + damping diag A)^-1 gradient, by Cholesky's decomposition; the prior makes A definite.
+OverlapVector step_of(const Normal& normal, double damping) {
+  OverlapSquare l{};
+  OverlapVector x{};
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = normal.square[i][j] * (i == j ? 1 + damping : 1);
+      for (std::size_t k = 0; k < j; ++k) sum -= l[i][k] * l[j][k];
+      l[i][j] = i == j ? std::sqrt(sum) : sum / l[j][j];
+    }
+    double sum = -normal.gradient[i];
+    for (std::size_t k = 0; k < i; ++k) sum -= l[i][k] * x[k];
+    x[i] = sum / l[i][i];
+  }
+  for (std::size_t i = kOverlapCoefficients; i-- > 0;) {
+    for (std::size_t k = i + 1; k < kOverlapCoefficients; ++k) x[i] -= l[k][i] * x[k];
+    x[i] /= l[i][i];
+  }
+  return x;
+}
+
+// One step downhill from `logs`; false once there is none worth taking.
+bool descend(const Problem& problem, OverlapVector& logs, Normal& normal, double& damping) {
+  for (; damping < kMostDamping; damping *= 4) {
+    OverlapVector next = step_of(normal, damping);
+    for (std::size_t i = 0; i < kOverlapCoefficients; ++i) next[i] += logs[i];
+    const Normal there = normal_at(problem, next);
+    if (!(there.squares < normal.squares)) continue;
+    const bool worth = normal.squares - there.squares > kConverged * there.squares;
+    logs = next;
+    normal = there;
+    damping = std::max(damping / 5, 1e-9);
+    return worth;
+  }
+  return false;
+}
+
+// The profile that the prior is a share of: fewest workers, then the smallest batch.
+const TrainingRun& reference_of(const std::vector<TrainingRun>& runs) {
+  return *std::min_element(
+      runs.begin(), runs.end(), [](const TrainingRun& a, const TrainingRun& b) {
+        return std::pair(a.workers, a.global_batch) < std::pair(b.workers, b.global_batch);
+      });
+}
+
+Problem problem_of(const std::vector<TrainingRun>& runs) {
+  Problem problem;
+  for (const TrainingRun& run : runs) {
+    const double nodes = placement_of(run).nodes;
+    Point point{run.per_worker_batch(), run.workers, nodes, std::log(*run.iteration_s), {}};
+    if (run.compute_s.value_or(0) > 0) point.log_compute = std::log(*run.compute_s);
+    problem.points.push_back(point);
+    if (run.workers <= 1) continue;
+    problem.seen.in_node = problem.seen.in_node || nodes <= 1;
+    problem.seen.two_nodes = problem.seen.two_nodes || (nodes > 1 && nodes <= 2);
+    problem.seen.more = problem.seen.more || nodes > 2;
+  }
+  problem.expected = expected_coefficients(reference_of(runs));
+  for (double& one : problem.expected) one = std::log(one);
+  return problem;
+}
+
+// What no run shows: nothing within a node; across nodes as much as between two.
+IterationModel model_of(const OverlapVector& logs, const Seen& seen) {
+  IterationModel model{IterationLaw::kOverlap, {}, 0};
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    double value = std::exp(logs[i]);
+    if (i == kTwoNodes && !seen.two_nodes) continue;
+    if (i == kInNode && !seen.in_node) value = 0;
+    if (i == kAcross && !seen.more) value = std::exp(logs[kTwoNodes]);
+    if (i == kGrowth && !seen.more) value = 0;
+    if (i == kExponent) value = std::clamp(value, kLeastExponent, kMostExponent);
+    model.coefficients.push_back({kOverlapPriors[i].name, value, {}});
+  }
+  return model;
+}
+
+std::string what_is_missing(const std::vector<TrainingRun>& runs) {
+  Matrix batches;
+  bool placed = false, across = false;
+  for (const TrainingRun& run : runs) {
+    if (run.compute_s || run.workers == 1) batches.push_back({1, run.per_worker_batch()});
+    placed = placed || run.nodes;
+    across = across || (run.workers > 1 && placement_of(run).nodes > 1);
+  }
+  if (!least_squares(batches, std::vector<double>(batches.size(), 0))) {
+    return "needs compute_s (or runs of one worker) at two batches per worker";
+  }
+  if (!placed) return "needs the nodes that the workers share (column nodes)";
+  if (!across) return "needs a run across nodes";
+  return "";
+}
+
+}  // namespace
+
+OverlapVector expected_coefficients(const TrainingRun& profile) {
+  const double compute_s = profile.compute_s.value_or(*profile.iteration_s);
+  OverlapVector expected{};
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    expected[i] = kOverlapPriors[i].share * (i == kExponent ? 1 : compute_s);
+  }
+  expected[kPerSample] /= profile.per_worker_batch();
+  return expected;
+}
+
+std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs,
+                                          const std::optional<IterationModel>& near,
+                                          std::string& why) {
+  why = what_is_missing(runs);
+  if (!why.empty()) return std::nullopt;
+  const Problem problem = problem_of(runs);
+  OverlapVector logs = problem.expected;
+  for (std::size_t i = 0; near && i < kOverlapCoefficients; ++i) {
+    const double value = near->value(kOverlapPriors[i].name);
+    if (value > 0) logs[i] = std::log(value);
+  }
+  Normal normal = normal_at(problem, logs);
+  double damping = kFirstDamping;
+  for (int step = 0; step < kMostSteps; ++step) {
+    if (!descend(problem, logs, normal, damping)) break;
+  }
+  return model_of(logs, problem.seen);
+}
+
+}  // namespace plumber
