@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <compare>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -38,8 +37,7 @@ struct Group {
 // The runs of one configuration, as far as the loss needs them: it is evaluated thousands of times,
 // and squares about a mean add to n (x - mean)^2.
 struct Point {
-  double batch;
-  std::size_t group;
+  std::size_t batch, group;  // where in Points
   double count = 0, log_iteration = 0, scatter = 0;
   double compute_count = 0, log_compute = 0, compute_scatter = 0;
 };
@@ -52,21 +50,26 @@ void add_value(double value, double count, double& mean, double& squares) {
 }
 
 struct Points {
+  std::vector<double> batches;  // per worker
   std::vector<Group> groups;
   std::vector<Point> points;
 };
 
 Points points_of(const std::vector<TrainingRun>& runs) {
   Points all;
+  std::map<double, std::size_t> batches;
   std::map<Group, std::size_t> groups;
-  std::map<std::pair<double, std::size_t>, std::size_t> known;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;
   for (const TrainingRun& run : runs) {
+    const double batch = run.per_worker_batch();
     const Group group{run.workers, placement_of(run).nodes > 1};
-    const std::size_t in = groups.insert({group, groups.size()}).first->second;
-    if (in == all.groups.size()) all.groups.push_back(group);
-    const std::pair key{run.per_worker_batch(), in};
+    const auto [of_batch, new_batch] = batches.insert({batch, batches.size()});
+    if (new_batch) all.batches.push_back(batch);
+    const auto [of_group, new_group] = groups.insert({group, groups.size()});
+    if (new_group) all.groups.push_back(group);
+    const std::pair key{of_batch->second, of_group->second};
     const auto [at, is_new] = known.insert({key, all.points.size()});
-    if (is_new) all.points.push_back({key.first, in});
+    if (is_new) all.points.push_back({key.first, key.second});
     Point& point = all.points[at->second];
     add_value(std::log(*run.iteration_s), ++point.count, point.log_iteration, point.scatter);
     if (run.compute_s.value_or(0) <= 0) continue;
@@ -76,9 +79,9 @@ Points points_of(const std::vector<TrainingRun>& runs) {
   return all;
 }
 
-// The variables of model_of() as numbers, and the logarithms of the law's times by them, which cost
-// fewer powers than the times: ln (Tc^g + Tn^g)^(1/g) = ln T + ln(1 + (t / T)^g) / g with the
-// longer T and the shorter t.
+// The variables of model_of() as numbers, and the law's times by them. The powers are of the
+// distinct batches and groups, which are fewer than the points: a point costs the logarithm in
+// ln tau = ln(Tc^g + Tn^g) / g. No power overflows: g is at most 10.
 struct Parameters {
   double ac, bc, an, bn, ar, br, g;
 
@@ -93,31 +96,30 @@ struct Parameters {
 
   static double bounded(double log) { return std::max(std::exp(log), kSmallest); }
 
-  double log_network(const Group& at) const {
-    if (at.workers <= 1) return -std::numeric_limits<double>::infinity();
+  double network_s(const Group& at) const {
+    if (at.workers <= 1) return 0;
     const double more = std::max(at.workers - 2, 1e-8);
-    return std::log(at.across ? an + bn * more : ar + br * more);
-  }
-
-  double log_iteration(double log_compute, double log_network) const {
-    const double longer = std::max(log_compute, log_network);
-    const double shorter = std::min(log_compute, log_network);
-    return longer + std::log1p(std::exp(g * (shorter - longer))) / g;
+    return at.across ? an + bn * more : ar + br * more;
   }
 };
 
 double loss(const Parameters& law, const Points& all) {
-  std::vector<double> log_network;
-  for (const Group& group : all.groups) log_network.push_back(law.log_network(group));
+  std::vector<double> log_compute, compute_power, network_power;
+  for (const double batch : all.batches) {
+    log_compute.push_back(std::log(law.ac + law.bc * batch));
+    compute_power.push_back(std::exp(law.g * log_compute.back()));
+  }
+  for (const Group& group : all.groups) {
+    network_power.push_back(std::pow(law.network_s(group), law.g));
+  }
   double squares = 0, count = 0, compute_squares = 0, compute_count = 0;
   for (const Point& point : all.points) {
-    const double log_compute = std::log(law.ac + law.bc * point.batch);
-    const double off =
-        law.log_iteration(log_compute, log_network[point.group]) - point.log_iteration;
+    const double power = compute_power[point.batch] + network_power[point.group];
+    const double off = std::log(power) / law.g - point.log_iteration;
     squares += point.count * off * off + point.scatter;
     count += point.count;
     if (point.compute_count <= 0) continue;
-    const double compute_off = log_compute - point.log_compute;
+    const double compute_off = log_compute[point.batch] - point.log_compute;
     compute_squares += point.compute_count * compute_off * compute_off + point.compute_scatter;
     compute_count += point.compute_count;
   }
