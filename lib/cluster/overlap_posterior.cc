@@ -5,8 +5,8 @@
 //   sum (ln tau - ln measured)^2 / 0.08^2 + sum (ln Tc - ln measured)^2 / 0.08^2
 //     + sum (ln c_j - ln expected_j)^2 / deviation_j^2
 //
-// by Levenberg and Marquardt's method in the logarithms of the coefficients. With shares
-// w = Tc^g / (Tc^g + Tn^g) and v = 1 - w of compute and network the derivatives are
+// with g in 1..10, by Levenberg and Marquardt's method in the logarithms of the coefficients. With
+// shares w = Tc^g / (Tc^g + Tn^g) and v = 1 - w of compute and network the derivatives are
 //
 //   d ln tau = w d ln Tc + v d ln Tn + (w ln Tc + v ln Tn - ln tau) d ln g
 #include <algorithm>
@@ -23,7 +23,7 @@ enum Index : std::size_t { kConstant, kPerSample, kInNode, kTwoNodes, kAcross, k
 constexpr int kMostSteps = 60;
 constexpr double kConverged = 1e-9;  // relative, of the squares
 constexpr double kFirstDamping = 1e-2, kMostDamping = 1e8;
-constexpr double kLeastExponent = 1, kMostExponent = 10;
+constexpr double kMostExponent = 10;  // the least is 1, whose logarithm is 0
 
 // What the fit needs of a run.
 struct Point {
@@ -89,16 +89,14 @@ void add_point(const Problem& problem, const OverlapVector& c, const Point& at, 
     return;
   }
   OverlapVector row{};
-  const double g = std::clamp(c[kExponent], kLeastExponent, kMostExponent);
+  const double g = c[kExponent];
   const double log_network = std::log(network_of(problem, c, at, row));
   const double longer = std::max(log_compute, log_network);
   const double log_s = longer + std::log1p(std::exp(-g * std::abs(log_compute - log_network))) / g;
   const double compute_share = std::exp(g * (log_compute - log_s));
   for (double& one : row) one *= 1 - compute_share;
   for (const std::size_t i : {kConstant, kPerSample}) row[i] = compute_share * compute_row[i];
-  if (g == c[kExponent]) {
-    row[kExponent] = compute_share * log_compute + (1 - compute_share) * log_network - log_s;
-  }
+  row[kExponent] = compute_share * log_compute + (1 - compute_share) * log_network - log_s;
   normal.add(log_s - at.log_iteration, row, kWeight);
 }
 
@@ -137,11 +135,24 @@ OverlapVector step_of(const Normal& normal, double damping) {
   return x;
 }
 
+// The exponent at its border stays there while the runs pull it beyond.
+void hold_exponent(Normal& normal, const OverlapVector& logs) {
+  const bool pulled_down = logs[kExponent] <= 0 && normal.gradient[kExponent] > 0;
+  const bool pulled_up =
+      logs[kExponent] >= std::log(kMostExponent) && normal.gradient[kExponent] < 0;
+  if (!pulled_down && !pulled_up) return;
+  normal.gradient[kExponent] = 0;
+  normal.square[kExponent] = {};
+  normal.square[kExponent][kExponent] = 1;
+}
+
 // One step downhill from `logs`; false once there is none worth taking.
 bool descend(const Problem& problem, OverlapVector& logs, Normal& normal, double& damping) {
+  hold_exponent(normal, logs);
   for (; damping < kMostDamping; damping *= 4) {
     OverlapVector next = step_of(normal, damping);
     for (std::size_t i = 0; i < kOverlapCoefficients; ++i) next[i] += logs[i];
+    next[kExponent] = std::clamp(next[kExponent], 0.0, std::log(kMostExponent));
     const Normal there = normal_at(problem, next);
     if (!(there.squares < normal.squares)) continue;
     const bool worth = normal.squares - there.squares > kConverged * there.squares;
@@ -187,7 +198,6 @@ IterationModel model_of(const OverlapVector& logs, const Seen& seen) {
     if (i == kInNode && !seen.in_node) value = 0;
     if (i == kAcross && !seen.more) value = std::exp(logs[kTwoNodes]);
     if (i == kGrowth && !seen.more) value = 0;
-    if (i == kExponent) value = std::clamp(value, kLeastExponent, kMostExponent);
     model.coefficients.push_back({kOverlapPriors[i].name, value, {}});
   }
   return model;
