@@ -252,6 +252,8 @@ std::optional<Outcome> best_of(const Model& model, const PlanRequest& request) {
 ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
   check(model, request);
   ClusterPlan plan;
+  plan.target = model.job.target;
+  plan.learning_rate_rule = model.job.learning_rate_rule;
   plan.objective = request.objective;
   plan.machines = request.around.machines;
   plan.spot = request.around.spot;

@@ -71,6 +71,8 @@ struct Robustness {
 };
 
 struct ClusterPlan {
+  std::string target;              // of the job: what the epochs lead to
+  std::string learning_rate_rule;  // of the job, by which they hold for another batch
   ClusterObjective objective = ClusterObjective::kTime;
   std::vector<MachineType> machines;
   std::optional<Outcome> choice;    // nullopt: nothing meets the constraints

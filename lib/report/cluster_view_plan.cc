@@ -114,6 +114,14 @@ void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
         {Unit::kCount, static_cast<double>(robust.replicates)}}});
 }
 
+void add_job_sentences(Prose& prose, const ClusterPlan& plan) {
+  if (!plan.target.empty())
+    prose.sentences.push_back({"Trained to {}.", {{Unit::kNone, plan.target}}});
+  if (plan.learning_rate_rule.empty()) return;
+  prose.sentences.push_back(
+      {"Learning rate scaled with the batch: {}.", {{Unit::kNone, plan.learning_rate_rule}}});
+}
+
 Prose headline(const ClusterPlan& plan) {
   if (!plan.choice) {
     return {{{"Not possible: all {} configurations break a constraint.",
@@ -131,6 +139,7 @@ Prose headline(const ClusterPlan& plan) {
                  {Unit::kCount, choice.iterations},
                  {Unit::kSeconds, choice.iteration_s},
                  {Unit::kNone, limit_word(choice.limit)}}}}};
+  add_job_sentences(prose, plan);
   if (choice.accumulation > 0) {
     prose.sentences.push_back(
         {"A worker's batch does not fit: it takes {} passes, whose gradients "
@@ -265,6 +274,8 @@ Report cluster_plan_view(const ClusterPlan& plan) {
   report.sections.push_back(json_field("objective", objective_word(plan.objective)));
   report.sections.push_back(
       json_field("status", std::string(plan.choice ? "feasible" : "infeasible")));
+  report.sections.push_back(json_field("target", plan.target));
+  report.sections.push_back(json_field("learning_rate_rule", plan.learning_rate_rule));
   report.sections.push_back(choice_section(plan));
   report.sections.push_back(range_section(plan));
   add_robustness(report, plan);
