@@ -152,3 +152,29 @@ TEST_CASE("Gradients that are added up pay compute's constant again and the netw
       0};
   CHECK(iteration_time(overlap, twice).iteration_s == Approx(.42 + std::sqrt(.42 * .42 + .5 * .5)));
 }
+
+TEST_CASE("What no run shows of the overlap law is its prior, and g keeps to its borders") {
+  std::vector<TrainingRun> runs;
+  for (const double batch : {16., 64., 256.}) {
+    for (const double workers : {1., 8.}) {
+      TrainingRun run;
+      run.workers = workers;
+      run.nodes = workers / 4 <= 1 ? 1 : 2;
+      run.global_batch = workers * batch;
+      run.compute_s = .02 + .001 * batch;
+      run.iteration_s = *run.compute_s + (workers > 1 ? .3 : 0);  // nothing overlaps
+      runs.push_back(run);
+    }
+  }
+  std::string why;
+  const auto law = fit_overlap(runs, {}, why);
+  REQUIRE(law);
+  CHECK(law->value("in_node") == 0);
+  CHECK(law->value("two_nodes") == Approx(.3).epsilon(.05));
+  CHECK(law->value("across") == law->value("two_nodes"));
+  CHECK(law->value("across_log2") == 0);
+  CHECK(law->value("g") >= 1);
+  CHECK(law->value("g") < 1.2);
+  const auto again = fit_overlap(runs, law, why);  // from there: no further
+  CHECK(again->value("two_nodes") == Approx(law->value("two_nodes")).epsilon(1e-3));
+}
