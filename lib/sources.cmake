@@ -167,6 +167,7 @@ set(cluster_sources
     cluster/saturation.cc
     cluster/search_state.cc
     cluster/search_step.cc
+    cluster/seen_placements.cc
     cluster/statistics.cc
     cluster/table_file.cc)
 set(report_sources

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
@@ -128,8 +129,11 @@ Placement placement_of(const TrainingRun& run) {
   return {run.workers, run.nodes.value_or(run.workers), run.global_batch};
 }
 
-std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<TrainingRun>& runs,
-                                       const IterationOptions& options, std::string& why) {
+namespace {
+
+std::optional<IterationModel> fit_coefficients(IterationLaw law,
+                                               const std::vector<TrainingRun>& runs,
+                                               const IterationOptions& options, std::string& why) {
   switch (law) {
     case IterationLaw::kScavenger:
       return fit_scavenger(runs, options, why);
@@ -141,6 +145,15 @@ std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<Train
       return fit_overlap(runs, options.near, why);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<IterationModel> fit_only(IterationLaw law, const std::vector<TrainingRun>& runs,
+                                       const IterationOptions& options, std::string& why) {
+  auto model = fit_coefficients(law, runs, options, why);
+  if (model) keep_what_runs_tell(*model, runs);
+  return model;
 }
 
 LawResult fit_law(IterationLaw law, const std::vector<TrainingRun>& runs,

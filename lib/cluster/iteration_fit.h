@@ -5,8 +5,7 @@
 //
 // A law needs as many points as coefficients, unless its prior is stated: pollux starts from and is
 // pulled to small network growth (1e-3 (g - 1)^2 + 1e-2 [(bn/an)^2 + (br/ar)^2]), overlap to the
-// shares of overlap_prior.h, and what no point shows costs nothing (in a node) or as much as across
-// nodes (two nodes).
+// shares of overlap_prior.h. What no run shows has no coefficient: see seen_placements.h.
 #pragma once
 
 #include <optional>

@@ -69,7 +69,8 @@ double overlap_network(const IterationModel& model, const Placement& at) {
   if (at.workers <= 1) return 0;
   if (at.nodes <= 1) return model.value("in_node") * (at.workers - 1);
   const auto two = model.coefficient("two_nodes");
-  if (at.nodes <= 2 && two) return *two;
+  if (two && at.nodes <= 2) return *two;
+  if (two && !model.seen.wide) return *two * (at.nodes - 1);
   return std::max(model.value("across") + model.value("across_log2") * std::log2(at.nodes), 0.0);
 }
 
@@ -77,6 +78,17 @@ IterationTime overlap_time(const IterationModel& model, const Placement& at) {
   const double compute_s =
       model.value("compute") + model.value("compute_per_sample") * batch_of_pass(at);
   return overlapped_passes(compute_s, overlap_network(model, at), model.value("g"), at);
+}
+
+// Workers of one machine whose network no run shows.
+bool packing_is_unseen(const SeenPlacements& seen, const Placement& at) {
+  return at.nodes <= 1 ? !seen.within : at.nodes < at.workers && !seen.packed;
+}
+
+Placement as_seen(const SeenPlacements& seen, const Placement& at) {
+  Placement apart = at;
+  if (packing_is_unseen(seen, at)) apart.nodes = at.workers;
+  return apart;
 }
 
 IterationTime law_time(const IterationModel& model, const Placement& at) {
@@ -123,8 +135,17 @@ std::optional<double> IterationModel::coefficient(std::string_view name) const {
   return std::nullopt;
 }
 
+Determined determined(const IterationModel& model, const Placement& placement) {
+  if (placement.workers <= 1) return Determined::kByRuns;
+  const Placement at = as_seen(model.seen, placement);
+  if (at.nodes > 1 && !model.seen.across) return Determined::kNot;
+  if (at.nodes > placement.nodes) return Determined::kAtMostAsApart;
+  const bool pairs = model.law == IterationLaw::kOverlap && at.nodes > 2 && !model.seen.wide;
+  return pairs ? Determined::kAtMostAsPairs : Determined::kByRuns;
+}
+
 IterationTime iteration_time(const IterationModel& model, const Placement& placement) {
-  const IterationTime time = law_time(model, placement);
+  const IterationTime time = law_time(model, as_seen(model.seen, placement));
   const double floor_s = placement.workers * model.update_s;
   return floor_s > time.iteration_s ? time_of(time.compute_s, floor_s) : time;
 }

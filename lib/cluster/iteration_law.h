@@ -36,6 +36,14 @@ struct Placement {
   double accumulation = 0;  // extra passes whose gradients add up before one exchange
 };
 
+/// Where the workers of the runs sat: what nobody saw, no law tells.
+struct SeenPlacements {
+  bool within = true;  // several workers on one machine
+  bool packed = true;  // several workers a machine, on one or on more
+  bool across = true;  // on several machines
+  bool wide = true;    // on more than two
+};
+
 struct IterationTime {
   double compute_s = 0;
   double sync_s = 0;  // what is not hidden behind compute
@@ -53,11 +61,19 @@ struct IterationModel {
   IterationLaw law = IterationLaw::kScavenger;
   std::vector<Coefficient> coefficients;
   double update_s = 0;  // saturated parameter servers: tau >= K update_s
+  SeenPlacements seen{};
 
   std::optional<double> coefficient(std::string_view name) const;
   double value(std::string_view name) const { return coefficient(name).value_or(0); }
 };
 
+/// How far the runs determine a placement's time. Where they do not, it is taken for the slowest
+/// that it may be, so that no placement looks better for what nobody measured: several workers of a
+/// machine as one machine each; by the law overlap, n machines as n - 1 exchanges between two.
+enum class Determined { kByRuns, kAtMostAsApart, kAtMostAsPairs, kNot };
+Determined determined(const IterationModel& model, const Placement& placement);
+
+/// Means nothing for a placement that the runs do not determine.
 IterationTime iteration_time(const IterationModel& model, const Placement& placement);
 
 }  // namespace plumber

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json_member.h"
 #include "base/suggest.h"
+#include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
@@ -72,6 +73,17 @@ Range positive_range(const JsonMember& member) {
   return range;
 }
 
+// Files of earlier versions have numbers for what no run tells.
+void keep_what_runs_tell(Model& model) {
+  for (IterationFit& fit : model.iterations) {
+    std::vector<TrainingRun> own;
+    for (const TrainingRun& run : model.runs) {
+      if (run.iteration_s && run.machine == fit.machine) own.push_back(run);
+    }
+    if (!own.empty()) keep_what_runs_tell(*fit.chosen.model, own);
+  }
+}
+
 ValidRange valid_of(const JsonMember& object) {
   ValidRange valid;
   valid.workers = positive_range(object.at("workers"));
@@ -106,6 +118,7 @@ Model parse_cluster_model(std::string_view text, const std::string& name) {
   }
   for (const JsonMember& row : root.at("runs").elements()) model.runs.push_back(run_at(row));
   model.workers_per_node = workers_per_node(model.runs);
+  keep_what_runs_tell(model);
   return model;
 }
 

@@ -42,8 +42,10 @@ Sums sums_at(const std::vector<StoredModel>& store, double workers, double batch
     const Model& model = one.model;
     if (!model.noise || !model.epochs) continue;
     const double epochs = epochs_at(*model.epochs, model.noise, batch);
-    const double iteration_s =
-        iteration_time(*model.iterations[0].chosen.model, {workers, workers, batch}).iteration_s;
+    const IterationModel& law = *model.iterations[0].chosen.model;
+    const Placement apart{workers, workers, batch};
+    if (determined(law, apart) == Determined::kNot) continue;
+    const double iteration_s = iteration_time(law, apart).iteration_s;
     if (epochs <= 0 || iteration_s <= 0) continue;  // beyond what it knows
     sums.noise += noise_at(*model.noise, batch);
     sums.log_epochs += std::log(epochs);

@@ -34,8 +34,10 @@ std::optional<double> input_time_s(const Surroundings& around, const Outcome& ou
 }
 
 void add_iteration(const IterationModel& law, const Surroundings& around, Outcome& outcome) {
-  outcome.time = iteration_time(
-      law, {outcome.at.workers, outcome.nodes, outcome.at.global_batch, outcome.accumulation});
+  const Placement placement{outcome.at.workers, outcome.nodes, outcome.at.global_batch,
+                            outcome.accumulation};
+  outcome.determined = determined(law, placement);
+  outcome.time = iteration_time(law, placement);
   outcome.input_s = input_time_s(around, outcome);
   outcome.iteration_s = std::max(outcome.time.iteration_s, outcome.input_s.value_or(0));
   outcome.limit =
@@ -56,6 +58,11 @@ void add_cost(const Surroundings& around, double machine_usd_per_hour, Outcome& 
   outcome.usd_per_hour = machines * machine_usd_per_hour +
                          around.parameter_servers * around.parameter_server_usd_per_hour;
   outcome.cost_usd = billed_s(seconds) / 3600 * outcome.usd_per_hour;
+}
+
+std::string not_seen(double nodes) {
+  return nodes > 1 ? fmt::format("on {:.6g} machines, and no run is on more than one", nodes)
+                   : "several workers, and every run has one";
 }
 
 std::string no_price(const MachineType& machine, const Surroundings& around,
@@ -151,6 +158,7 @@ OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
   const auto price = price_in_passes(model, around, outcome);
   if (!price) return {std::nullopt, no_price(machine, around, outcome)};
   add_iteration(*fit->chosen.model, around, outcome);
+  if (outcome.determined == Determined::kNot) return {std::nullopt, not_seen(outcome.nodes)};
   if (!(outcome.iteration_s > 0)) return {std::nullopt, "the iteration's law gives no time there"};
   add_cost(around, *price, outcome);
   if (!std::isfinite(outcome.cost_usd) || !std::isfinite(outcome.hours))

@@ -60,6 +60,7 @@ struct Outcome {
   double iterations = 0;
   double accumulation = 0;  // extra passes of a worker's batch, see iteration_law.h
   IterationTime time;
+  Determined determined = Determined::kByRuns;
   std::optional<double> input_s;  // that the input pipeline needs for one iteration
   double iteration_s = 0;         // the longer of both
   Limit limit = Limit::kCompute;
@@ -67,6 +68,9 @@ struct Outcome {
   double usd_per_hour = 0;  // of all machines together
   double cost_usd = 0;
   std::optional<double> memory_bytes;  // of one worker, for one pass
+
+  /// Times and costs are upper bounds: the runs do not determine them.
+  bool at_most() const { return determined != Determined::kByRuns; }
 };
 
 /// What a configuration comes to, or the reason why it cannot be.

@@ -14,6 +14,7 @@
 
 #include "cluster/linear_fit.h"
 #include "cluster/overlap_prior.h"
+#include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
@@ -32,14 +33,9 @@ struct Point {
   std::optional<double> log_compute;
 };
 
-// What the runs show at all.
-struct Seen {
-  bool in_node = false, two_nodes = false, more = false;
-};
-
 struct Problem {
   std::vector<Point> points;
-  Seen seen;
+  bool two_nodes = false;  // some run shows them
   OverlapVector expected;  // logarithms
 };
 
@@ -65,7 +61,7 @@ double network_of(const Problem& problem, const OverlapVector& c, const Point& a
     row[kInNode] = 1;
     return c[kInNode] * (at.workers - 1);
   }
-  if (at.nodes <= 2 && problem.seen.two_nodes) {
+  if (at.nodes <= 2 && problem.two_nodes) {
     row[kTwoNodes] = 1;
     return c[kTwoNodes];
   }
@@ -179,27 +175,21 @@ Problem problem_of(const std::vector<TrainingRun>& runs) {
     Point point{run.per_worker_batch(), run.workers, nodes, std::log(*run.iteration_s), {}};
     if (run.compute_s.value_or(0) > 0) point.log_compute = std::log(*run.compute_s);
     problem.points.push_back(point);
-    if (run.workers <= 1) continue;
-    problem.seen.in_node = problem.seen.in_node || nodes <= 1;
-    problem.seen.two_nodes = problem.seen.two_nodes || (nodes > 1 && nodes <= 2);
-    problem.seen.more = problem.seen.more || nodes > 2;
+    problem.two_nodes = problem.two_nodes || (run.workers > 1 && nodes > 1 && nodes <= 2);
   }
   problem.expected = expected_coefficients(reference_of(runs));
   for (double& one : problem.expected) one = std::log(one);
   return problem;
 }
 
-// What no run shows: nothing within a node; across nodes as much as between two.
-IterationModel model_of(const OverlapVector& logs, const Seen& seen) {
+IterationModel model_of(const OverlapVector& logs, const Problem& problem,
+                        const std::vector<TrainingRun>& runs) {
   IterationModel model{IterationLaw::kOverlap, {}, 0};
   for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
-    double value = std::exp(logs[i]);
-    if (i == kTwoNodes && !seen.two_nodes) continue;
-    if (i == kInNode && !seen.in_node) value = 0;
-    if (i == kAcross && !seen.more) value = std::exp(logs[kTwoNodes]);
-    if (i == kGrowth && !seen.more) value = 0;
-    model.coefficients.push_back({kOverlapPriors[i].name, value, {}});
+    if (i == kTwoNodes && !problem.two_nodes) continue;
+    model.coefficients.push_back({kOverlapPriors[i].name, std::exp(logs[i]), {}});
   }
+  keep_what_runs_tell(model, runs);
   return model;
 }
 
@@ -247,7 +237,7 @@ std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs,
   for (int step = 0; step < kMostSteps; ++step) {
     if (!descend(problem, logs, normal, damping)) break;
   }
-  return model_of(logs, problem.seen);
+  return model_of(logs, problem, runs);
 }
 
 }  // namespace plumber

@@ -19,12 +19,13 @@ constexpr std::array kObjectives{ClusterObjective::kTime, ClusterObjective::kCos
                                  ClusterObjective::kKnee, ClusterObjective::kCostTime};
 
 std::string broken_constraint(const Constraints& limits, const Outcome& candidate) {
+  const char* up_to = candidate.at_most() ? "up to " : "";
   if (limits.max_hours && candidate.hours > *limits.max_hours) {
-    return fmt::format("takes {:.4g} h, at most {:.4g} h are allowed", candidate.hours,
+    return fmt::format("takes {}{:.4g} h, at most {:.4g} h are allowed", up_to, candidate.hours,
                        *limits.max_hours);
   }
   if (limits.max_cost_usd && candidate.cost_usd > *limits.max_cost_usd) {
-    return fmt::format("costs {:.2f} USD, at most {:.2f} are allowed", candidate.cost_usd,
+    return fmt::format("costs {}{:.2f} USD, at most {:.2f} are allowed", up_to, candidate.cost_usd,
                        *limits.max_cost_usd);
   }
   if (limits.max_usd_per_hour && candidate.usd_per_hour > *limits.max_usd_per_hour) {
@@ -101,6 +102,27 @@ void warn_of_machines(const Model& model, ClusterPlan& plan) {
       all ? "the runs do not" : "their runs do not"));
 }
 
+// What the runs do not determine, and what would.
+void warn_of_bounds(ClusterPlan& plan) {
+  const auto warn_of = [&](Determined kind, const char* what) {
+    const auto count = std::count_if(plan.candidates.begin(), plan.candidates.end(),
+                                     [&](const Outcome& one) { return one.determined == kind; });
+    if (count == 0) return;
+    const bool chosen = plan.choice && plan.choice->determined == kind;
+    plan.warnings.push_back(fmt::format("{} of {} configurations{} {}", count,
+                                        plan.candidates.size(),
+                                        chosen ? ", the choice among them," : "", what));
+  };
+  warn_of(Determined::kAtMostAsApart,
+          "have several workers on a machine, which no run shows: their times and costs are upper "
+          "bounds, those of one worker a machine; add such runs, with their machines in a column "
+          "'nodes', and fit again");
+  warn_of(Determined::kAtMostAsPairs,
+          "are on more than two machines, which no run shows: their times and costs are upper "
+          "bounds, each further machine taken for another exchange as between two; add a run on "
+          "more machines, and fit again");
+}
+
 void add_by_machine(ClusterPlan& plan) {
   for (std::size_t machine = 0; machine < plan.machines.size(); ++machine) {
     std::vector<Outcome> own;
@@ -168,6 +190,11 @@ double objective_value(const Outcome& outcome, ClusterObjective objective) {
       return outcome.cost_usd * outcome.hours;
   }
   return 0;
+}
+
+bool ClusterPlan::some_at_most() const {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [](const Outcome& one) { return one.at_most(); });
 }
 
 std::vector<Outcome> pareto_front(const std::vector<Outcome>& candidates) {
@@ -267,10 +294,13 @@ ClusterPlan make_cluster_plan(const Model& model, const PlanRequest& request) {
   }
   if (!plan.choice) return plan;
   warn_of_machines(model, plan);
+  warn_of_bounds(plan);
   warn_of_range(model, plan);
   warn_of_input(request, plan);
   if (request.replicates > 0 && !model.runs.empty()) {
     plan.robustness = robustness_of(model, request, *plan.choice);
+    // No draw tells what no run shows: who wins is open, and so is the choice's own range.
+    if (plan.some_at_most()) plan.robustness->winners.clear();
   }
   return plan;
 }

@@ -66,7 +66,7 @@ struct Robustness {
   Range cost_usd{0, 0};
   Range epochs{0, 0};
   Range iteration_s{0, 0};
-  std::vector<WinShare> winners;  // largest share first
+  std::vector<WinShare> winners;  // largest share first; none while candidates are upper bounds
   int replicates = 0;
 };
 
@@ -85,6 +85,9 @@ struct ClusterPlan {
   Spot spot;
   std::vector<Outcome> by_machine;  // the objective's best of each machine type
   std::vector<std::string> warnings;
+
+  /// The runs do not determine some candidates.
+  bool some_at_most() const;
 };
 
 /// Error(kInput) when the model lacks what a plan needs: epochs, samples; Error(kUsage) for more

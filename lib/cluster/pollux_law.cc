@@ -9,6 +9,7 @@
 
 #include "cluster/iteration_fit.h"
 #include "cluster/minimize.h"
+#include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
@@ -135,20 +136,6 @@ bool batches_differ(const std::vector<TrainingRun>& runs) {
   });
 }
 
-// Of the network a law can say nothing that no run shows: such terms stay at the lower bound.
-void drop_unseen(IterationModel& model, const std::vector<TrainingRun>& runs) {
-  bool within = false, across = false;
-  for (const TrainingRun& run : runs) {
-    within = within || (run.workers > 1 && placement_of(run).nodes <= 1);
-    across = across || (run.workers > 1 && placement_of(run).nodes > 1);
-  }
-  for (Coefficient& one : model.coefficients) {
-    const bool unseen = (!within && (one.name == "ar" || one.name == "br")) ||
-                        (!across && (one.name == "an" || one.name == "bn"));
-    if (unseen) one.value = kSmallest;
-  }
-}
-
 // Where the search begins when nothing is known.
 std::vector<double> first_guess(const std::vector<TrainingRun>& runs) {
   double mean_s = 0, mean_batch = 0;
@@ -191,7 +178,7 @@ std::optional<IterationModel> fit_pollux(const std::vector<TrainingRun>& runs,
   };
   IterationModel model = model_of(near ? minimize_near(objective, variables_of(*near))
                                        : minimize(objective, first_guess(runs)));
-  drop_unseen(model, runs);
+  keep_what_runs_tell(model, runs);
   return model;
 }
 

@@ -88,7 +88,10 @@ SearchStep step_at(const SearchState& state, const std::optional<Model>& model,
   if (before) iteration_s = before->run.iteration_s;
   if (!iteration_s && model) {
     const Placement place{at.workers, state.nodes_of(at.workers), at.global_batch, 0};
-    iteration_s = iteration_time(*model->iterations[0].chosen.model, place).iteration_s;
+    const IterationModel& law = *model->iterations[0].chosen.model;
+    if (determined(law, place) != Determined::kNot) {
+      iteration_s = iteration_time(law, place).iteration_s;
+    }
   }
   // Without a law: more workers hardly make the same batch slower.
   for (const ExploredRun& one : state.runs) {

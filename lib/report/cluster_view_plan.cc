@@ -15,6 +15,15 @@ std::string hours_text(double hours) {
   return hours < 1 ? fmt::format("{:.3g} min", hours * 60) : fmt::format("{:.4g} h", hours);
 }
 
+// Upper bounds are marked in tables.
+std::string time_cell(const Outcome& one) {
+  return (one.at_most() ? "<= " : "") + hours_text(one.hours);
+}
+
+std::string cost_cell(const Outcome& one) {
+  return (one.at_most() ? "<= " : "") + dollars(one.cost_usd);
+}
+
 std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one) {
   return {key_value("workers", one.at.workers),
           key_value("global_batch", one.at.global_batch),
@@ -31,7 +40,8 @@ std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one)
           key_value("cost_usd", one.cost_usd),
           key_value("usd_per_hour", one.usd_per_hour),
           key_value("memory_bytes", value_of(one.memory_bytes)),
-          key_value("accumulation", one.accumulation)};
+          key_value("accumulation", one.accumulation),
+          key_value("at_most", one.at_most())};
 }
 
 // Numbers for programs; the last three columns are for people.
@@ -57,8 +67,8 @@ Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candi
     ReportRow row;
     for (const Field& field : candidate_fields(plan, one)) row.cells.push_back(field.value);
     row.cells.insert(row.cells.begin() + 1, Value(whole(one.at.global_batch)));
-    row.cells.emplace_back(hours_text(one.hours));
-    row.cells.emplace_back(dollars(one.cost_usd));
+    row.cells.emplace_back(time_cell(one));
+    row.cells.emplace_back(cost_cell(one));
     row.highlighted = plan.choice && one.at == plan.choice->at;
     table.rows.push_back(std::move(row));
   }
@@ -101,8 +111,18 @@ void add_knee_sentence(Prose& prose, const ClusterPlan& plan) {
 }
 
 void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
-  if (!plan.robustness || plan.robustness->winners.empty()) return;
+  if (!plan.robustness || plan.robustness->replicates == 0) return;
   const Robustness& robust = *plan.robustness;
+  if (plan.choice->at_most()) return;
+  if (plan.some_at_most()) {
+    prose.sentences.push_back(
+        {"Within the runs' scatter: {}, {}; what beats it is open where others are upper bounds.",
+         {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
+          {Unit::kNone,
+           dollars(robust.cost_usd.first) + " to " + dollars(robust.cost_usd.second)}}});
+    return;
+  }
+  if (robust.winners.empty()) return;
   prose.sentences.push_back(
       {"Within the runs' scatter: {}, {}; {} wins in {} of {} draws.",
        {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
@@ -128,7 +148,7 @@ Prose headline(const ClusterPlan& plan) {
               {{Unit::kCount, static_cast<double>(plan.rejected.size())}}}}};
   }
   const Outcome& choice = *plan.choice;
-  Prose prose{{{"{}: {} for {}, {} of {}.",
+  Prose prose{{{choice.at_most() ? "{}: at most {} for {}, {} of {}." : "{}: {} for {}, {} of {}.",
                 {{Unit::kNone, name_of(plan, choice)},
                  {Unit::kNone, hours_text(choice.hours)},
                  {Unit::kNone, dollars(choice.cost_usd)},
@@ -152,7 +172,7 @@ Prose headline(const ClusterPlan& plan) {
 }
 
 Section range_section(const ClusterPlan& plan) {
-  if (!plan.robustness) return json_field("range", {});
+  if (!plan.robustness || plan.choice->at_most()) return json_field("range", {});
   const Robustness& robust = *plan.robustness;
   return {"range", "",
           Fields{{key_value("hours", pair_value(robust.hours)),
@@ -203,14 +223,9 @@ Section policies_section(const ClusterPlan& plan) {
     ReportRow row{{one.name, {}, {}, {}, {}, {}, {}, {}}, false};
     if (one.outcome) {
       const Outcome& outcome = *one.outcome;
-      row.cells = {one.name,
-                   outcome.at.workers,
-                   outcome.at.global_batch,
-                   outcome.hours,
-                   outcome.cost_usd,
-                   whole(outcome.at.global_batch),
-                   hours_text(outcome.hours),
-                   dollars(outcome.cost_usd)};
+      row.cells = {one.name,           outcome.at.workers, outcome.at.global_batch,
+                   outcome.hours,      outcome.cost_usd,   whole(outcome.at.global_batch),
+                   time_cell(outcome), cost_cell(outcome)};
     }
     table.rows.push_back(row);
   }
