@@ -123,6 +123,30 @@ const LawResult* best_of(const std::vector<LawResult>& results,
   return best;
 }
 
+// What best_of() went by.
+std::string why_best(const LawResult& best, const std::vector<LawResult>& results,
+                     const std::vector<TrainingRun>& runs) {
+  const bool border = cross_border(runs) && has_border(best.law);
+  const std::string among = border ? ", of the laws that know the border of a machine" : "";
+  const LawResult* next = nullptr;
+  for (const LawResult& one : results) {
+    if (&one == &best || !one.leave_one_out || (border && !has_border(one.law))) continue;
+    if (!next || *one.leave_one_out < *next->leave_one_out) next = &one;
+  }
+  if (!best.leave_one_out || (border && spare_points(runs).size() < kEnoughToCompare)) {
+    return "too few points to compare by; it is the first that the runs determine" + among;
+  }
+  if (!next) return "the only one that can be compared" + among;
+  const double less = 1 - *best.leave_one_out / *next->leave_one_out;
+  if (less >= 0) {
+    return fmt::format(
+        "it misses points left out of the fit by {:.0f} % less than '{}', the next{}", 100 * less,
+        law_word(next->law), among);
+  }
+  return fmt::format("'{}' misses points left out of the fit by less, but not by a tenth{}",
+                     law_word(next->law), among);
+}
+
 }  // namespace
 
 Placement placement_of(const TrainingRun& run) {
@@ -196,6 +220,7 @@ IterationFit fit_iteration(const std::vector<TrainingRun>& runs, const Iteration
                 "profile the corners: fewest and most workers, smallest and largest batch");
   }
   fit.chosen = *best;
+  fit.why = options.law ? "it was asked for" : why_best(*best, fit.compared, timed);
   return fit;
 }
 

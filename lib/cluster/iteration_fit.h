@@ -38,6 +38,7 @@ struct LawResult {
 struct IterationFit {
   std::string machine;  // empty: of all
   LawResult chosen;
+  std::string why;  // it was chosen
   std::vector<LawResult> compared;
 };
 

@@ -167,6 +167,7 @@ Prose headline(const Model& model) {
                 {{Unit::kCount, static_cast<double>(model.runs.size())},
                  {Unit::kNone, law_word(law.law)},
                  {Unit::kShare, law.mean_error}}}}};
+  prose.sentences.push_back({"Why this law: {}.", {{Unit::kNone, model.iterations[0].why}}});
   add_statistics_sentences(prose, model);
   add_interruptions_sentence(prose, model);
   const auto& [k_min, k_max] = model.valid.workers;
