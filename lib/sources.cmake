@@ -159,12 +159,14 @@ set(cluster_sources
     cluster/overlap_law.cc
     cluster/overlap_posterior.cc
     cluster/plan.cc
+    cluster/plan_warnings.cc
     cluster/pollux_law.cc
     cluster/prices.cc
     cluster/profile_choice.cc
     cluster/robustness.cc
     cluster/runs.cc
     cluster/saturation.cc
+    cluster/search_budget.cc
     cluster/search_state.cc
     cluster/search_step.cc
     cluster/seen_placements.cc
@@ -180,6 +182,7 @@ set(report_sources
     report/cluster_view_next.cc
     report/cluster_view_noise.cc
     report/cluster_view_plan.cc
+    report/cluster_view_plan_prose.cc
     report/compare.cc
     report/curve_view.cc
     report/diff_view.cc

@@ -48,7 +48,7 @@ void add_spent(const SearchState& state, SearchOutcome& result) {
     const double usd = seconds / 3600 * one.run.workers * state.usd_per_hour;
     result.spent_usd += usd;
     const Configuration at{one.run.workers, one.run.global_batch, 0};
-    result.explored.push_back({at, one.iterations, seconds, usd, {}});
+    result.explored.push_back({at, one.iterations, seconds, usd, {}, {}});
   }
 }
 
@@ -82,7 +82,7 @@ std::optional<Model> model_of(const SearchState& state, const std::vector<Stored
 // The cost of running a configuration for so long, where its iteration can be told.
 SearchStep step_at(const SearchState& state, const std::optional<Model>& model,
                    const Configuration& at, double iterations) {
-  SearchStep step{at, iterations, {}, {}, {}};
+  SearchStep step{at, iterations, {}, {}, {}, {}};
   std::optional<double> iteration_s;
   const ExploredRun* before = explored(state, at);
   if (before) iteration_s = before->run.iteration_s;
@@ -110,17 +110,15 @@ void finish(SearchOutcome& result, const std::string& why) {
   result.why = why;
 }
 
-// The budget is a ceiling: a step of unknown cost is taken only while something is left of it.
-void propose(const SearchState& state, SearchOutcome& result, const SearchStep& step,
+void propose(const SearchState& state, SearchOutcome& result, SearchStep step,
              const std::string& why) {
-  if (state.budget_usd) {
-    const double left = *state.budget_usd - result.spent_usd;
-    if (left <= 0 || step.cost_usd.value_or(0) > left) {
-      finish(result, fmt::format("the budget of {:.2f} USD for exploring does not allow {:.6g} "
-                                 "workers with batch {:.6g}",
-                                 *state.budget_usd, step.at.workers, step.at.global_batch));
-      return;
-    }
+  if (!within_budget(state, result.spent_usd, step)) {
+    finish(result, fmt::format("the budget of {} USD for exploring does not allow {:.6g} "
+                               "workers with batch {:.6g}",
+                               *state.budget_usd < 0.1 ? fmt::format("{:.2g}", *state.budget_usd)
+                                                       : fmt::format("{:.2f}", *state.budget_usd),
+                               step.at.workers, step.at.global_batch));
+    return;
   }
   result.next = step;
   result.why = why;

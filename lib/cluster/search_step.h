@@ -10,8 +10,9 @@
 //
 // Expected improvement of c: mean over bootstrap replicates of max(0, value(best) - value(c)), in
 // the objective's unit: hours for time and knee, USD for cost, the product for cost-time. Exploring
-// costs a restore and the iterations, on all its workers. The budget is hard: a step that would
-// exceed it is not proposed.
+// costs a restore and the iterations, on all its workers. A step that would exceed the budget by
+// what is known of it is not proposed, or shorter; of every step it is told when the budget is
+// spent.
 #pragma once
 
 #include <optional>
@@ -30,6 +31,7 @@ struct SearchStep {
   std::optional<double> seconds;
   std::optional<double> cost_usd;
   std::optional<double> expected_improvement;
+  std::optional<double> most_seconds;  // after which the budget is spent
 };
 
 struct SearchOutcome {
@@ -50,6 +52,10 @@ struct StoredModel {
   Model model;
   bool is_average = false;
 };
+
+/// Whether the budget, of which so much is spent, allows the step: in fewer iterations where that
+/// helps, but no fewer than a profile has.
+bool within_budget(const SearchState& state, double spent_usd, SearchStep& step);
 
 SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>& store = {});
 

@@ -19,4 +19,12 @@ Section warnings_section(const std::vector<std::string>& warnings) {
   return json_field("warnings", warnings);
 }
 
+std::string hours_text(double hours) {
+  return hours < 1 ? fmt::format("{:.3g} min", hours * 60) : fmt::format("{:.4g} h", hours);
+}
+
+std::string dollars_text(double usd) {
+  return usd > 0 && usd < 0.095 ? fmt::format("${:.2g}", usd) : fmt::format("${:.2f}", usd);
+}
+
 }  // namespace plumber

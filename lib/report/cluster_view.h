@@ -30,6 +30,15 @@ Report search_view(const SearchOutcome& result);
 
 // Parts of the views.
 
+/// What a plan says in sentences.
+Prose cluster_plan_prose(const ClusterPlan& plan);
+
+/// "9.83 min", and hours from one on.
+std::string hours_text(double hours);
+
+/// "$0.25"; of less than 10 cents two digits, "$0.0046".
+std::string dollars_text(double usd);
+
 /// The sections of a fit that tell the laws of the iteration's time, with their comparison.
 void add_iteration_laws(Report& report, const Model& model);
 

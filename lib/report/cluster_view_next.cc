@@ -25,20 +25,26 @@ Prose headline(const SearchOutcome& result) {
   if (result.next && result.next->seconds) {
     prose.sentences.push_back({"It takes {} and costs {}.",
                                {{Unit::kSeconds, *result.next->seconds},
-                                {Unit::kNone, fmt::format("${:.3f}", *result.next->cost_usd)}}});
+                                {Unit::kNone, dollars_text(*result.next->cost_usd)}}});
   } else if (result.next) {
     prose.sentences.push_back({"What it costs is not known before an iteration there is.", {}});
+    if (result.next->most_seconds) {
+      prose.sentences.push_back(
+          {"Stop it after {}, restoring included: then the budget for exploring is spent.",
+           {{Unit::kSeconds, *result.next->most_seconds}}});
+    }
   }
   if (result.best) {
     prose.sentences.push_back({"Best as far as is known (by {}): {}, {} and {}.",
                                {{Unit::kNone, result.model_source},
                                 {Unit::kNone, configuration_text(result.best->at)},
-                                {Unit::kNone, fmt::format("{:.4g} h", result.best->hours)},
-                                {Unit::kNone, fmt::format("${:.2f}", result.best->cost_usd)}}});
+                                {Unit::kNone, (result.best->at_most() ? "at most " : "") +
+                                                  hours_text(result.best->hours)},
+                                {Unit::kNone, dollars_text(result.best->cost_usd)}}});
   }
-  prose.sentences.push_back({"Spent on exploring: {} h, {}.",
-                             {{Unit::kNone, result.spent_hours},
-                              {Unit::kNone, fmt::format("${:.2f}", result.spent_usd)}}});
+  prose.sentences.push_back({"Spent on exploring: {}, {}.",
+                             {{Unit::kNone, hours_text(result.spent_hours)},
+                              {Unit::kNone, dollars_text(result.spent_usd)}}});
   return prose;
 }
 
@@ -51,7 +57,8 @@ Section next_section(const SearchOutcome& result) {
           {key_value("workers", step.at.workers), key_value("global_batch", step.at.global_batch),
            key_value("iterations", step.iterations), key_value("seconds", value_of(step.seconds)),
            key_value("cost_usd", value_of(step.cost_usd)),
-           key_value("expected_improvement", value_of(step.expected_improvement))}}};
+           key_value("expected_improvement", value_of(step.expected_improvement)),
+           key_value("most_seconds", value_of(step.most_seconds))}}};
 }
 
 Section best_section(const SearchOutcome& result) {
