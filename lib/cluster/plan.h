@@ -43,6 +43,12 @@ struct RejectedConfiguration {
   std::string reason;
 };
 
+/// The least of what a constraint limits, among the configurations that break one.
+struct NearestMiss {
+  std::string limit;  // "max_cost_usd", "max_hours", "max_usd_per_hour"
+  Outcome outcome;
+};
+
 struct KneePoint {
   std::size_t index = 0;  // in the Pareto front
   std::string method;     // "kneedle", "maximum-distance", "no-bend", "only-point"
@@ -80,6 +86,8 @@ struct ClusterPlan {
   std::vector<Outcome> pareto;      // by hours, ascending
   std::optional<KneePoint> knee;
   std::vector<RejectedConfiguration> rejected;
+  std::size_t over_limit = 0;        // of the rejected: those that break a constraint
+  std::vector<NearestMiss> nearest;  // one a constraint, where some break one
   std::vector<Policy> policies;
   std::optional<Robustness> robustness;
   Spot spot;
@@ -102,6 +110,9 @@ std::optional<KneePoint> knee_of(const std::vector<Outcome>& front);
 
 /// Everything evaluated and sorted into `plan`.
 void evaluate_all(const Model& model, const PlanRequest& request, ClusterPlan& plan);
+
+/// What a plan with a choice rests on that the runs do not show.
+void add_warnings(const Model& model, const PlanRequest& request, ClusterPlan& plan);
 
 /// The objective's choice alone: without a list of the others where the objective needs none.
 std::optional<Outcome> best_of(const Model& model, const PlanRequest& request);

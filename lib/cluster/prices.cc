@@ -77,7 +77,7 @@ MachineType machine_of(const TableRow& row) {
 }  // namespace
 
 std::vector<MachineType> read_prices(const InputTable& table) {
-  require_column(table, "name");
+  require_column(table, "name", {"machine", "machine_type", "instance", "instance_type", "type"});
   refuse_misspelt(table, kColumns);
   std::vector<MachineType> machines;
   for (const TableRow& row : table.rows) machines.push_back(machine_of(row));

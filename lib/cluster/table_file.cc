@@ -229,14 +229,18 @@ InputTable parse_table(std::string_view text, const std::string& name) {
 
 InputTable read_table(const std::string& path) { return parse_table(read_file(path), path); }
 
-void require_column(const InputTable& table, const std::string& column) {
+void require_column(const InputTable& table, const std::string& column,
+                    const std::vector<std::string>& also_called) {
   const auto& known = table.header->columns;
   if (std::find(known.begin(), known.end(), column) != known.end()) return;
   std::string hint = "columns are: ";
   for (std::size_t i = 0; i < std::min(known.size(), kNamesInHint); ++i) {
     hint += (i ? ", " : "") + shown(known[i]);
   }
-  const auto near = nearest_name(column, known);
+  auto near = nearest_name(column, known);
+  for (const std::string& other : also_called) {
+    if (!near && std::find(known.begin(), known.end(), other) != known.end()) near = other;
+  }
   refuse(place(table.header->name, table.header->line, 1), "no column '" + column + "'",
          near ? "is it the one called '" + shown(*near) + "'?" : hint);
 }

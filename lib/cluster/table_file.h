@@ -51,8 +51,10 @@ InputTable parse_table(std::string_view text, const std::string& name);
 /// The table of a file.
 InputTable read_table(const std::string& path);
 
-/// Error(kInput) unless the table has the column; names the nearest one that it has.
-void require_column(const InputTable& table, const std::string& column);
+/// Error(kInput) unless the table has the column; names the nearest one that it has, or the one
+/// that is called as others call it.
+void require_column(const InputTable& table, const std::string& column,
+                    const std::vector<std::string>& also_called = {});
 
 /// Error(kInput) for a column that is nearly one of `known` which the table lacks: a misspelt
 /// column that need not be there would be passed over in silence. Other columns are the user's own.

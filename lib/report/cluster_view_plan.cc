@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "report/cluster_view.h"
@@ -9,19 +7,13 @@
 namespace plumber {
 namespace {
 
-std::string dollars(double usd) { return fmt::format("${:.2f}", usd); }
-
-std::string hours_text(double hours) {
-  return hours < 1 ? fmt::format("{:.3g} min", hours * 60) : fmt::format("{:.4g} h", hours);
-}
-
 // Upper bounds are marked in tables.
 std::string time_cell(const Outcome& one) {
   return (one.at_most() ? "<= " : "") + hours_text(one.hours);
 }
 
 std::string cost_cell(const Outcome& one) {
-  return (one.at_most() ? "<= " : "") + dollars(one.cost_usd);
+  return (one.at_most() ? "<= " : "") + dollars_text(one.cost_usd);
 }
 
 std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one) {
@@ -73,102 +65,6 @@ Table candidate_table(const ClusterPlan& plan, const std::vector<Outcome>& candi
     table.rows.push_back(std::move(row));
   }
   return table;
-}
-
-std::string name_of(const ClusterPlan& plan, const Outcome& one) {
-  const std::string& machine = plan.machines[one.at.machine].name;
-  return fmt::format("{:.6g} worker{}{}, batch {:.6g}", one.at.workers,
-                     one.at.workers == 1 ? "" : "s", machine.empty() ? "" : " on " + machine,
-                     one.at.global_batch);
-}
-
-std::string configurations_text(std::size_t count) {
-  return count == 1 ? "1 configuration" : fmt::format("{} configurations", count);
-}
-
-std::string objective_phrase(ClusterObjective objective) {
-  switch (objective) {
-    case ClusterObjective::kTime:
-      return "the fastest";
-    case ClusterObjective::kCost:
-      return "the cheapest";
-    case ClusterObjective::kKnee:
-      return "the knee of cost against time";
-    case ClusterObjective::kCostTime:
-      return "the least cost times time";
-  }
-  return "";
-}
-
-void add_knee_sentence(Prose& prose, const ClusterPlan& plan) {
-  if (!plan.knee || plan.objective != ClusterObjective::kKnee || plan.knee->why.empty()) return;
-  prose.sentences.push_back(
-      {plan.knee->method == "maximum-distance"
-           ? "Kneedle finds no knee ({}): this is the point farthest from the line between the "
-             "front's ends."
-           : "There is no knee to find ({}): this is the fastest.",
-       {{Unit::kNone, plan.knee->why}}});
-}
-
-void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
-  if (!plan.robustness || plan.robustness->replicates == 0) return;
-  const Robustness& robust = *plan.robustness;
-  if (plan.choice->at_most()) return;
-  if (plan.some_at_most()) {
-    prose.sentences.push_back(
-        {"Within the runs' scatter: {}, {}; what beats it is open where others are upper bounds.",
-         {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
-          {Unit::kNone,
-           dollars(robust.cost_usd.first) + " to " + dollars(robust.cost_usd.second)}}});
-    return;
-  }
-  if (robust.winners.empty()) return;
-  prose.sentences.push_back(
-      {"Within the runs' scatter: {}, {}; {} wins in {} of {} draws.",
-       {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
-        {Unit::kNone, dollars(robust.cost_usd.first) + " to " + dollars(robust.cost_usd.second)},
-        {Unit::kNone, fmt::format("{:.6g} worker{} with batch {:.6g}", robust.winners[0].at.workers,
-                                  robust.winners[0].at.workers == 1 ? "" : "s",
-                                  robust.winners[0].at.global_batch)},
-        {Unit::kShare, robust.winners[0].share},
-        {Unit::kCount, static_cast<double>(robust.replicates)}}});
-}
-
-void add_job_sentences(Prose& prose, const ClusterPlan& plan) {
-  if (!plan.target.empty())
-    prose.sentences.push_back({"Trained to {}.", {{Unit::kNone, plan.target}}});
-  if (plan.learning_rate_rule.empty()) return;
-  prose.sentences.push_back(
-      {"Learning rate scaled with the batch: {}.", {{Unit::kNone, plan.learning_rate_rule}}});
-}
-
-Prose headline(const ClusterPlan& plan) {
-  if (!plan.choice) {
-    return {{{"Not possible: all {} configurations break a constraint.",
-              {{Unit::kCount, static_cast<double>(plan.rejected.size())}}}}};
-  }
-  const Outcome& choice = *plan.choice;
-  Prose prose{{{choice.at_most() ? "{}: at most {} for {}, {} of {}." : "{}: {} for {}, {} of {}.",
-                {{Unit::kNone, name_of(plan, choice)},
-                 {Unit::kNone, hours_text(choice.hours)},
-                 {Unit::kNone, dollars(choice.cost_usd)},
-                 {Unit::kNone, objective_phrase(plan.objective)},
-                 {Unit::kNone, configurations_text(plan.candidates.size())}}},
-               {"{} epochs, {} iterations of {}; {} limits it.",
-                {{Unit::kNone, choice.epochs},
-                 {Unit::kCount, choice.iterations},
-                 {Unit::kSeconds, choice.iteration_s},
-                 {Unit::kNone, limit_word(choice.limit)}}}}};
-  add_job_sentences(prose, plan);
-  if (choice.accumulation > 0) {
-    prose.sentences.push_back(
-        {"A worker's batch does not fit: it takes {} passes, whose gradients "
-         "are added up.",
-         {{Unit::kNone, fmt::format("{}", choice.accumulation + 1)}}});
-  }
-  add_knee_sentence(prose, plan);
-  add_robustness_sentence(prose, plan);
-  return prose;
 }
 
 Section range_section(const ClusterPlan& plan) {
@@ -229,7 +125,9 @@ Section policies_section(const ClusterPlan& plan) {
     }
     table.rows.push_back(row);
   }
-  return {"policies", "Reference policies", table};
+  const bool some = std::any_of(plan.policies.begin(), plan.policies.end(),
+                                [](const Policy& one) { return one.outcome.has_value(); });
+  return {"policies", some ? "Reference policies" : "", table};
 }
 
 Section rejected_section(const ClusterPlan& plan) {
@@ -247,6 +145,24 @@ Section rejected_section(const ClusterPlan& plan) {
                           false});
   }
   return {"rejected", "Rejected", table};
+}
+
+// JSON alone: the headline has it for people.
+Section nearest_section(const ClusterPlan& plan) {
+  Table table;
+  for (const char* key :
+       {"limit", "workers", "global_batch", "machine", "hours", "cost_usd", "usd_per_hour"}) {
+    table.columns.push_back({key, ""});
+  }
+  if (plan.choice) return {"nearest", "", table};
+  for (const NearestMiss& one : plan.nearest) {
+    const Outcome& outcome = one.outcome;
+    table.rows.push_back({{one.limit, outcome.at.workers, outcome.at.global_batch,
+                           plan.machines[outcome.at.machine].name, outcome.hours, outcome.cost_usd,
+                           outcome.usd_per_hour},
+                          false});
+  }
+  return {"nearest", "", table};
 }
 
 bool is_among(const std::vector<Outcome>& outcomes, const Configuration& at) {
@@ -284,7 +200,7 @@ Section choice_section(const ClusterPlan& plan) {
 
 Report cluster_plan_view(const ClusterPlan& plan) {
   Report report;
-  report.sections.push_back({"", "", headline(plan)});
+  report.sections.push_back({"", "", cluster_plan_prose(plan)});
   report.sections.push_back(json_field("schema_version", 1.0));
   report.sections.push_back(json_field("objective", objective_word(plan.objective)));
   report.sections.push_back(
@@ -305,6 +221,7 @@ Report cluster_plan_view(const ClusterPlan& plan) {
   report.sections.push_back(candidates_section(plan));
   report.sections.push_back(spot_section(plan));
   report.sections.push_back(rejected_section(plan));
+  report.sections.push_back(nearest_section(plan));
   report.sections.push_back(warnings_section(plan.warnings));
   report.csv_section = "candidates";
   return report;

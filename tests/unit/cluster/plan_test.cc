@@ -337,3 +337,43 @@ TEST_CASE("The bootstrap gives the same numbers every time, and exact runs a nar
   CHECK(once.hours.second > hours);
   CHECK(once.hours.second < 1.25 * once.hours.first);
 }
+
+TEST_CASE(
+    "A plan without a choice tells limits from what is out of reach, and the nearest to each") {
+  const Model model = known_model();
+  PlanRequest request = request_for({4, 8, 100}, {256});
+  request.constraints.max_cost_usd = 1e-3;
+  const ClusterPlan plan = make_cluster_plan(model, request);
+  CHECK(!plan.choice);
+  CHECK(plan.rejected.size() == 3);
+  CHECK(plan.over_limit == 2);
+  REQUIRE(plan.nearest.size() == 1);
+  CHECK(plan.nearest[0].limit == "max_cost_usd");
+  request.constraints = {};
+  request.objective = ClusterObjective::kCost;
+  CHECK(plan.nearest[0].outcome.at == make_cluster_plan(model, request).choice->at);
+}
+
+TEST_CASE("Machines whose network no run shows are bounded, and no draw claims them") {
+  const Model model = known_model();  // one worker a machine
+  PlanRequest request = request_for({2, 4}, {256});
+  request.around.machines = {priced_worker(kPrice), priced_worker(3 * kPrice)};
+  request.around.machines[0].name = "single";
+  request.around.machines[1].name = "four";
+  request.around.machines[1].workers = 4;
+  request.objective = ClusterObjective::kCost;
+  request.replicates = 20;
+  const ClusterPlan plan = make_cluster_plan(model, request);
+  REQUIRE(plan.candidates.size() == 4);
+  for (std::size_t i : {0U, 1U}) {
+    CHECK(!plan.candidates[i].at_most());
+    CHECK(plan.candidates[i + 2].at_most());
+    CHECK(plan.candidates[i + 2].hours == plan.candidates[i].hours);
+  }
+  CHECK(plan.some_at_most());
+  CHECK(plan.robustness->winners.empty());
+  CHECK(plan.robustness->replicates == 20);
+  CHECK(std::any_of(plan.warnings.begin(), plan.warnings.end(), [](const std::string& one) {
+    return one.find("upper bounds") != std::string::npos;
+  }));
+}
