@@ -20,6 +20,12 @@ bool leads(const Analysis& analysis, NodeId node) {
   return bound.kind != BoundKind::kConsumer && !bound.nodes.empty() && bound.nodes.front() == node;
 }
 
+// True if the trace has no numbers of the node: what it would count is unknown, not 0.
+bool lacks_counters(const Pipeline& pipeline, NodeId id) {
+  const Node& node = pipeline[id];
+  return !node.aligned && pipeline.dialect != Dialect::kNone && node.kind != Kind::kWrapper;
+}
+
 std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   std::string notes;
   const auto add = [&notes](bool holds, const char* word) {
@@ -29,7 +35,7 @@ std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId 
   add(analysis.nodes[id].below_cache, "below cache");
   const auto& function = pipeline[id].function;
   add(function && !function->facts.python.empty(), "python");
-  add(!pipeline[id].aligned && pipeline.dialect != Dialect::kNone, "no counters");
+  add(lacks_counters(pipeline, id), "no counters");
   return notes;
 }
 
@@ -95,6 +101,10 @@ std::vector<ReportColumn> node_columns() {
 ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   const Node& node = pipeline[id];
   const NodeAnalysis& result = analysis.nodes[id];
+  const bool lacks = lacks_counters(pipeline, id);
+  const auto known = [&](double value) {
+    return lacks && value <= 0 ? Value() : Value(value);
+  };
   const bool named = node.function && !node.function->source_name.empty();
   return {{node.name,
            nested_name(node.name),
@@ -104,17 +114,17 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
            result.elements,
            result.visit_ratio,
            result.calls,
-           result.service_s,
+           known(result.service_s),
            value_of(result.cpu_s_per_element),
            word_of(result.cpu_basis),
-           result.demand_s,
-           result.busy_cores,
+           known(result.demand_s),
+           known(result.busy_cores),
            value_of(result.rate_per_core_per_s),
            value_of(result.parallelism),
            parallelism_text(result),
            result.autotuned,
            static_cast<double>(result.segment),
-           result.bytes_per_element,
+           known(result.bytes_per_element),
            result.disk_bytes,
            per_epoch(result.elements_per_epoch),
            value_of(result.elements_error),
