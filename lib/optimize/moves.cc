@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 200;  // of a program whose moves are tried: a second or less
 constexpr int kMostMoves = 12;
-constexpr double kWorthRate = 0.02;    // of the rate
+constexpr double kWorthRate = 0.02;  // of the rate
 // Of the rate too, for what cannot be written as a line of Python: beyond the error of predictions.
 constexpr double kWorthStructure = 0.1;
 constexpr double kWorthMemory = 0.02;  // of the budget

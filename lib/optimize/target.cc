@@ -103,13 +103,17 @@ double with_limits_per_s(const Problem& problem, const Limits& limits) {
   return plan.fits && period_s > 0 ? 1 / period_s : 0;
 }
 
-/// Fewest cores with these other limits, as an option.
+/// Fewest cores with these other limits, as an option. From below: with very many the calls in
+/// flight no longer fit the memory.
 std::string cores_that_do(const Problem& problem, Limits limits) {
   const double target = *problem.options->target_rate_per_s * kReached;
-  const auto cores = fewest_cores(kPlentyCores, [&](double n) {
+  const auto enough = [&](double n) {
     limits.cores = n;
     return with_limits_per_s(problem, limits) >= target;
-  });
+  };
+  std::optional<double> cores;
+  for (double most = limits.cores; !cores && most <= kPlentyCores; most *= 2)
+    cores = fewest_cores(most, enough);
   return cores ? fmt::format("--cores {:.0f}", *cores * limits.processes) : "";
 }
 
@@ -126,14 +130,15 @@ std::string memory_that_does(const Problem& problem, Limits limits) {
   return fmt::format("--mem {:.0f}M", std::ceil(high * limits.processes / kMiB));
 }
 
-/// The budget that would do: more of one thing, else of all.
+/// The budget that would do: more of one thing, and of which, else of all.
 std::string what_would_do(const Problem& problem) {
   const Limits& limits = problem.options->limits;
   const Limits plenty = {kPlentyCores, kPlenty_bytes, {}};
   const double target = *problem.options->target_rate_per_s * kReached;
-  std::string more = cores_that_do(problem, limits);
-  if (more.empty()) more = memory_that_does(problem, limits);
-  if (!more.empty()) return more + " would do";
+  const std::string cores = cores_that_do(problem, limits);
+  const std::string memory = memory_that_does(problem, limits);
+  const std::string either = cores.empty() || memory.empty() ? "" : " or ";
+  if (!cores.empty() || !memory.empty()) return cores + either + memory + " would do";
   Limits read_at_once = limits;
   read_at_once.disks.clear();
   if (with_limits_per_s(problem, read_at_once) >= target) return "A faster disk would do";

@@ -23,7 +23,7 @@ bool leads(const Analysis& analysis, NodeId node) {
 // True if the trace has no numbers of the node: what it would count is unknown, not 0.
 bool lacks_counters(const Pipeline& pipeline, NodeId id) {
   const Node& node = pipeline[id];
-  return !node.aligned && pipeline.dialect != Dialect::kNone && node.kind != Kind::kWrapper;
+  return !node.aligned && node.kind != Kind::kWrapper;
 }
 
 std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
@@ -35,7 +35,7 @@ std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId 
   add(analysis.nodes[id].below_cache, "below cache");
   const auto& function = pipeline[id].function;
   add(function && !function->facts.python.empty(), "python");
-  add(lacks_counters(pipeline, id), "no counters");
+  add(pipeline.dialect != Dialect::kNone && lacks_counters(pipeline, id), "no counters");
   return notes;
 }
 
@@ -102,9 +102,7 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
   const Node& node = pipeline[id];
   const NodeAnalysis& result = analysis.nodes[id];
   const bool lacks = lacks_counters(pipeline, id);
-  const auto known = [&](double value) {
-    return lacks && value <= 0 ? Value() : Value(value);
-  };
+  const auto known = [&](double value) { return lacks && value <= 0 ? Value() : Value(value); };
   const bool named = node.function && !node.function->source_name.empty();
   return {{node.name,
            nested_name(node.name),
@@ -115,8 +113,8 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
            result.visit_ratio,
            result.calls,
            known(result.service_s),
-           value_of(result.cpu_s_per_element),
-           word_of(result.cpu_basis),
+           lacks ? Value() : value_of(result.cpu_s_per_element),
+           word_of(lacks ? CpuBasis::kUnknown : result.cpu_basis),
            known(result.demand_s),
            known(result.busy_cores),
            value_of(result.rate_per_core_per_s),
