@@ -20,12 +20,6 @@ bool leads(const Analysis& analysis, NodeId node) {
   return bound.kind != BoundKind::kConsumer && !bound.nodes.empty() && bound.nodes.front() == node;
 }
 
-// True if the trace has no numbers of the node: what it would count is unknown, not 0.
-bool lacks_counters(const Pipeline& pipeline, NodeId id) {
-  const Node& node = pipeline[id];
-  return !node.aligned && node.kind != Kind::kWrapper;
-}
-
 std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   std::string notes;
   const auto add = [&notes](bool holds, const char* word) {
@@ -35,7 +29,7 @@ std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId 
   add(analysis.nodes[id].below_cache, "below cache");
   const auto& function = pipeline[id].function;
   add(function && !function->facts.python.empty(), "python");
-  add(pipeline.dialect != Dialect::kNone && lacks_counters(pipeline, id), "no counters");
+  add(pipeline.dialect != Dialect::kNone && lacks_counters(pipeline[id]), "no counters");
   return notes;
 }
 
@@ -101,7 +95,7 @@ std::vector<ReportColumn> node_columns() {
 ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   const Node& node = pipeline[id];
   const NodeAnalysis& result = analysis.nodes[id];
-  const bool lacks = lacks_counters(pipeline, id);
+  const bool lacks = lacks_counters(node);
   const auto known = [&](double value) { return lacks && value <= 0 ? Value() : Value(value); };
   const bool named = node.function && !node.function->source_name.empty();
   return {{node.name,
@@ -141,6 +135,8 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
 }
 
 }  // namespace
+
+bool lacks_counters(const Node& node) { return !node.aligned && node.kind != Kind::kWrapper; }
 
 Section node_table(const Pipeline& pipeline, const Analysis& analysis) {
   Table table;
