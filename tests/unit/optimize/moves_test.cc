@@ -203,6 +203,14 @@ TEST_CASE("functions too short to hand over use many cores in chunks") {
   CHECK(chunk_story(tokens(), 1).empty());
 }
 
+TEST_CASE("chunks that bring less than predictions may be off are left out, and it says so") {
+  SmallPipeline p = tokens();
+  p.analysis.costs.nodes[*find_node(p.pipeline, "TextLineDataset/_0")].work_s = 5e-3;
+  CHECK(chunk_story(p, 16) ==
+        "not TextLineDataset/_0: 199/s and 1.03 MiB with it, 188/s and 10.2 KiB without: too "
+        "little; another structure has to bring 10 %, more than predictions may be off\n");
+}
+
 TEST_CASE("what chunks cost is paid an element and a chunk") {
   const SmallPipeline p = tokens();
   const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, with_cores(16));
