@@ -12,6 +12,8 @@
 namespace plumber {
 namespace {
 
+constexpr const char* kItsOwn = "that is the program's own cache, which is taken out";
+
 /// What the cache rule says of a place, with the permissions that were given; empty: legal.
 std::string why_illegal(const Problem& problem, NodeId id) {
   const CacheVerdict& verdict = problem.analysis->nodes[id].cache;
@@ -135,6 +137,7 @@ void find_caches(const Problem& problem, double memory_bytes, Choices& choices) 
   };
   places.find([&](NodeId id) { return cached_bytes(problem.analysis->nodes[id]); },
               [&](NodeId id) {
+                if (problem.node(id).cache_removed) return std::string(kItsOwn);
                 const bool too_big = cached_bytes(problem.analysis->nodes[id]) > memory_bytes;
                 if (too_big && why_illegal(problem, id).empty()) choices.too_big.push_back(id);
                 return why_not(problem, id, memory_bytes);

@@ -17,6 +17,7 @@
 #include "optimize/predicted.h"
 #include "optimize/rejected.h"
 #include "optimize/target.h"
+#include "pipeline/below.h"
 
 namespace plumber {
 namespace {
@@ -123,6 +124,26 @@ void compare_with(const Problem& original, OptimizeResult& result) {
   result.memory.stock_bytes = stock_memory_bytes(original);
 }
 
+/// A cache that makes room for another one above or below it is not missed for being cheap to do
+/// without.
+void say_which_cache_follows(const Pipeline& pipeline, std::vector<Edit>& edits) {
+  const auto caches = [](const Edit& edit) {
+    return edit.kind == EditKind::kInsertCache || edit.kind == EditKind::kInsertPartialCache;
+  };
+  for (Edit& edit : edits) {
+    const auto removed = find_node(pipeline, edit.node);
+    const bool is_cache = removed && pipeline[*removed].kind == Kind::kCache;
+    if (edit.kind != EditKind::kRemove || !is_cache) continue;
+    const auto other = std::ranges::find_if(edits, [&](const Edit& added) {
+      const auto place = caches(added) ? find_node(pipeline, added.node) : std::nullopt;
+      return place && (std::ranges::count(all_below(pipeline, {*removed}), *place) > 0 ||
+                       std::ranges::count(all_below(pipeline, {*place}), *removed) > 0);
+    });
+    if (other == edits.end()) continue;
+    edit.reason = fmt::format("the cache after {} takes its place", other->node);
+  }
+}
+
 /// The moves come first, and the result speaks of nodes of the pipeline as traced.
 void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResult& result) {
   result.rejected.insert(result.rejected.end(), moves.rejected.begin(), moves.rejected.end());
@@ -146,6 +167,7 @@ void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResul
   std::vector<Edit> first = moves.edits;
   std::erase_if(first, is_cut);
   edits.insert(edits.begin(), first.begin(), first.end());
+  say_which_cache_follows(pipeline, edits);
   const Pipeline& moved = moves.moved.pipeline;
   std::map<NodeId, double> cores;  // those that a move has made count with the node they work for
   for (const Theta& theta : result.lp.theta)
@@ -207,9 +229,11 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
     if (plan.fits) result.status = PlanStatus::kOptimal;
     compare_with(original, result);
   }
+  const std::optional<Bound> bound = result.predicted.bound;
   add_moves(pipeline, moves, result);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;
-  if (missed && plan.fits) result.warnings.push_back(what_stops(problem, result));
+  if (missed && plan.fits)
+    result.warnings.push_back(what_stops(problem, result.predicted.after_per_s, bound));
   if (missed) result.status = PlanStatus::kInfeasible;
   if (result.status == PlanStatus::kInfeasible) result.plan.edits.clear();
   return result;

@@ -232,17 +232,18 @@ class Finder {
     if (!p_[id].cache_file.empty())
       return reject(EditKind::kRemove, id, "it keeps its elements in a file for other runs");
     if (never_ran(p_, now_.analysis, below(id))) return reject(EditKind::kRemove, id, kNotMeasured);
-    drop(id, "making its elements again costs less than keeping them");
+    Moved moved = now_;
+    forget_cache(moved, id);
+    drop(std::move(moved), id, "making its elements again costs less than keeping them");
     found_.legal.back().for_memory = true;
   }
 
-  void drop(NodeId id, const std::string& reason) {
-    Moved moved = now_;
+  void drop(Moved moved, NodeId id, const std::string& reason) {
     take_out(moved, id);
     offer(std::move(moved), {edit(EditKind::kRemove, p_[id], "", reason)}, id);
   }
 
-  void drop_prefetch(NodeId id) { drop(id, kHandingCosts); }
+  void drop_prefetch(NodeId id) { drop(now_, id, kHandingCosts); }
 
   // Two threads fewer may bring what one fewer does not.
   void drop_all_prefetches() {

@@ -161,6 +161,21 @@ void take_out(Moved& moved, NodeId id) {
   reindex(moved, order);
 }
 
+void forget_cache(Moved& moved, NodeId cache) {
+  const NodeCost& cost = moved.analysis.costs.nodes[cache];
+  HandOff& constants = moved.analysis.costs.hand_off;
+  const double elements = std::max(cost.elements, 1e-9);
+  const double untuned_s = std::max(0.0, cost.work_s - cost.bookkeeping_s);
+  constants.cache_read = std::max(constants.cache_read, cost.work_s / elements);
+  constants.cache_read_untuned = std::max(constants.cache_read_untuned, untuned_s / elements);
+  for (NodeId n = cache; !moved.pipeline[n].inputs.empty();) {
+    n = moved.pipeline[n].inputs.front();
+    Node& node = moved.pipeline[n];
+    node.cache_removed = true;
+    if (node.kind != Kind::kPrefetch && node.kind != Kind::kWrapper) return;
+  }
+}
+
 void put_inside(Moved& moved, NodeId map, NodeId interleave) {
   Pipeline& p = moved.pipeline;
   Analysis& a = moved.analysis;

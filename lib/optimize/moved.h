@@ -36,6 +36,10 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above);
 /// Takes out a node that hands on what it reads.
 void take_out(Moved& moved, NodeId id);
 
+/// Of a cache that will be taken out: another one, elsewhere, is not taken for cheaper than this
+/// one was measured to be, and it does not come back where it stood.
+void forget_cache(Moved& moved, NodeId cache);
+
 /// The map (filter, batch) goes into the function of `interleave`, over what it returns.
 void put_inside(Moved& moved, NodeId map, NodeId interleave);
 

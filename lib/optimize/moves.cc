@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t kMostNodes = 200;  // of a program whose moves are tried: a second or less
 constexpr int kMostMoves = 12;
-constexpr double kWorthRate = 0.02;    // of the rate
+constexpr double kWorthRate = 0.02;  // of the rate
+// Of the rate too, for what cannot be written as a line of Python: beyond the error of predictions.
+constexpr double kWorthStructure = 0.1;
 constexpr double kWorthMemory = 0.02;  // of the budget
 constexpr double kSameRate = 0.01;
 constexpr double kWorthFirstEpoch = 0.1;  // of its rate, where later epochs stay as they are
@@ -29,6 +31,13 @@ struct Judged {
   bool fits = true;
   bool over_budget = false;
 };
+
+/// True if a program of another structure comes of it, which only a rewrite can make.
+bool changes_structure(const MoveCandidate& candidate) {
+  return std::ranges::any_of(candidate.edits, [](const Edit& edit) {
+    return edit.kind == EditKind::kInsertChunks || edit.kind == EditKind::kMoveIntoFunction;
+  });
+}
 
 class Chooser {
  public:
@@ -96,7 +105,7 @@ class Chooser {
     if (now.over_budget && !candidate.for_memory) return 0;
     if (candidate.asked_for) return 1;
     const double rate = after.rate_per_s / now.rate_per_s - 1;
-    if (rate >= kWorthRate) return rate;
+    if (rate >= (changes_structure(candidate) ? kWorthStructure : kWorthRate)) return rate;
     if (rate < -kSameRate) return 0;
     const double first = after.first_epoch_per_s / now.first_epoch_per_s - 1;
     if (after.fits && first >= kWorthFirstEpoch) return kWorthRate * first / (1 + first);
@@ -155,12 +164,16 @@ class Chooser {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
     });
     if (known) return;
+    std::string why = candidate.why_little;
+    if (changes_structure(candidate) && after.rate_per_s >= now.rate_per_s * (1 + kWorthRate))
+      why = fmt::format("another structure has to bring {}, more than predictions may be off",
+                        format_share(kWorthStructure));
     rejected_.push_back(
         {edit_word(edit.kind), candidate.node,
          fmt::format("{} and {} with it, {} and {} without: too little{}{}",
                      format_rate(after.rate_per_s), format_bytes(after.memory_bytes),
                      format_rate(now.rate_per_s), format_bytes(now.memory_bytes),
-                     candidate.why_little.empty() ? "" : "; ", candidate.why_little)});
+                     why.empty() ? "" : "; ", why)});
   }
 
   void reject(const MoveCandidates& found) {

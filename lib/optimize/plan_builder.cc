@@ -7,6 +7,7 @@
 
 #include "base/number_format.h"
 #include "ops/hand_off.h"
+#include "ops/memory_ledger.h"
 #include "optimize/cache_choices.h"
 #include "optimize/choices.h"
 #include "optimize/ledger.h"
@@ -137,6 +138,12 @@ class Builder {
           "{:.0f} data sets are read at a time{}, so that reading keeps up with the rest", calls,
           when);
     }
+    if (only_splits(id, first_epoch)) {
+      return fmt::format(
+          "what is above it and what is below it run on two threads{}; its own {} a root element "
+          "would need no other",
+          when, format_seconds(cost.work_s));
+    }
     const double cores = std::max(1.0, problem_.machine.cores);
     const double beside = std::min(calls, cores);
     std::string reason =
@@ -149,6 +156,17 @@ class Builder {
                             cores == 1 ? "it" : "them");
     }
     return reason;
+  }
+
+  /// True if its calls bring no more than a prefetch in their place would: another thread.
+  bool only_splits(NodeId id, bool first_epoch) const {
+    if (problem_.stock[id].parallelism > 1 || settled_.setting[id].prefetch_above) return false;
+    Settled split = settled_;
+    split.setting[id] = {Mode::kInline, 1};
+    const double alone_s = period_s(split, first_epoch);
+    split.setting[id].prefetch_above = true;
+    const double enough_s = period_s(settled_, first_epoch) * (1 + kTolerance);
+    return alone_s > enough_s && period_s(split, first_epoch) <= enough_s;
   }
 
   std::string why_sequential(NodeId id) const {
@@ -181,7 +199,7 @@ class Builder {
     std::string reason = on_disk
                              ? why_file(id)
                              : fmt::format("holds {}; all below it runs in the first epoch only",
-                                           format_bytes(node.materialized_bytes.value_or(0)));
+                                           format_bytes(cached_bytes(node)));
     if (node.cache.cache_class != CacheClass::kExact && !node.cache.reason.empty()) {
       reason += "; " + node.cache.reason;
     }

@@ -16,6 +16,8 @@ namespace {
 constexpr double kReached = 1 - 1e-9;  // of a target: up to rounding
 constexpr double kPlentyCores = 4096;
 constexpr double kPlenty_bytes = 1e15;
+constexpr double kMiB = 0x1p20;
+constexpr double kNear = 1.01;  // memory that would do is told so exactly
 
 bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
   const double period_s = evaluate(problem, settled).period_s;
@@ -72,11 +74,75 @@ std::optional<Provision> cheapest(const Pipeline& pipeline, const Analysis& anal
   });
 }
 
-/// What limits the program where nothing is scarce.
-std::string bound_text(const Problem& problem, const std::optional<Bound>& bound) {
+/// What limits the rate, in words that follow "...: ".
+std::string limit_text(const Problem& problem, const std::optional<Bound>& bound) {
   if (!bound) return "";
   if (bound->kind == BoundKind::kConsumer) return ": the consumer";
-  return bound->nodes.empty() ? "" : ": " + problem.node(bound->nodes.front()).name;
+  const std::string node = bound->nodes.empty() ? "" : problem.node(bound->nodes.front()).name;
+  const std::string most = node.empty() ? "" : ", most of all " + node;
+  switch (bound->kind) {
+    case BoundKind::kCpu:
+      return fmt::format(": the {}{}", counted(problem.machine.cores, "core"), most);
+    case BoundKind::kDisk:
+      return ": the disk" + most;
+    case BoundKind::kPythonLock:
+      return ": Python's lock" + most;
+    case BoundKind::kParallel:
+      return ": the calls of " + node;
+    default:
+      return ": one thread" + most;
+  }
+}
+
+double with_limits_per_s(const Problem& problem, const Limits& limits) {
+  OptimizeOptions options = *problem.options;
+  options.limits = limits;
+  const Problem other = problem_with(*problem.pipeline, *problem.analysis, options);
+  const BestPlan plan = best_plan(other, {0, true});
+  const double period_s = evaluate(other, plan.settled).period_s;
+  return plan.fits && period_s > 0 ? 1 / period_s : 0;
+}
+
+/// Fewest cores with these other limits, as an option. From below: with very many the calls in
+/// flight no longer fit the memory.
+std::string cores_that_do(const Problem& problem, Limits limits) {
+  const double target = *problem.options->target_rate_per_s * kReached;
+  const auto enough = [&](double n) {
+    limits.cores = n;
+    return with_limits_per_s(problem, limits) >= target;
+  };
+  std::optional<double> cores;
+  for (double most = limits.cores; !cores && most <= kPlentyCores; most *= 2)
+    cores = fewest_cores(most, enough);
+  return cores ? fmt::format("--cores {:.0f}", *cores * limits.processes) : "";
+}
+
+/// Least memory with these other limits, as an option.
+std::string memory_that_does(const Problem& problem, Limits limits) {
+  const double target = *problem.options->target_rate_per_s * kReached;
+  double low = limits.memory_bytes, high = kPlenty_bytes;  // low is not enough, high is
+  limits.memory_bytes = high;
+  if (with_limits_per_s(problem, limits) < target) return "";
+  while (high > low * kNear && high - low > kMiB) {
+    limits.memory_bytes = std::sqrt(std::max(low, kMiB) * high);
+    (with_limits_per_s(problem, limits) >= target ? high : low) = limits.memory_bytes;
+  }
+  return fmt::format("--mem {:.0f}M", std::ceil(high * limits.processes / kMiB));
+}
+
+/// The budget that would do: more of one thing, and of which, else of all.
+std::string what_would_do(const Problem& problem) {
+  const Limits& limits = problem.options->limits;
+  const Limits plenty = {kPlentyCores, kPlenty_bytes, {}};
+  const double target = *problem.options->target_rate_per_s * kReached;
+  const std::string cores = cores_that_do(problem, limits);
+  const std::string memory = memory_that_does(problem, limits);
+  const std::string either = cores.empty() || memory.empty() ? "" : " or ";
+  if (!cores.empty() || !memory.empty()) return cores + either + memory + " would do";
+  Limits read_at_once = limits;
+  read_at_once.disks.clear();
+  if (with_limits_per_s(problem, read_at_once) >= target) return "A faster disk would do";
+  return cores_that_do(problem, plenty) + " with memory and disk without end would do";
 }
 
 }  // namespace
@@ -125,21 +191,22 @@ BestPlan plan_for_target(const Problem& problem, double rate_per_s) {
   return reaches(problem, cheapest.settled, rate_per_s) ? cheapest : best_plan(problem);
 }
 
-std::string what_stops(const Problem& problem, const OptimizeResult& result) {
+std::string what_stops(const Problem& problem, double most_per_s,
+                       const std::optional<Bound>& bound) {
   const double target = *problem.options->target_rate_per_s;
-  const std::string text = fmt::format(
-      "the target of {} is out of reach; {} is the most{}", format_rate(target),
-      format_rate(result.predicted.after_per_s), bound_text(problem, result.predicted.bound));
+  const std::string text =
+      fmt::format("the target of {} is out of reach; {} is the most{}", format_rate(target),
+                  format_rate(most_per_s), limit_text(problem, bound));
   OptimizeOptions plenty = *problem.options;
   plenty.limits = {kPlentyCores, kPlenty_bytes, {}};
   const Problem richer = problem_with(*problem.pipeline, *problem.analysis, plenty);
   const BestPlan plan = best_plan(richer, {0, true});
-  if (reaches(richer, plan.settled, target)) return text;
+  if (reaches(richer, plan.settled, target)) return text + ". " + what_would_do(problem);
   const Evaluation best = evaluate(richer, plan.settled);
-  const auto bound = best.bounds.empty() ? std::nullopt : std::optional(best.bounds.front());
+  const auto limit = best.bounds.empty() ? std::nullopt : std::optional(best.bounds.front());
   return fmt::format("{}. No budget reaches it: with cores, memory and disk without end it is {}{}",
                      text, format_rate(best.period_s > 0 ? 1 / best.period_s : 0),
-                     bound_text(richer, bound));
+                     limit_text(richer, limit));
 }
 
 }  // namespace plumber

@@ -31,7 +31,9 @@ TargetLimits limits_for_target(const Pipeline& pipeline, const Analysis& analysi
 /// The cheapest plan that reaches the target; the fastest one if none does.
 BestPlan plan_for_target(const Problem& problem, double rate_per_s);
 
-/// Why the target is missed, where `result` is the best within the limits.
-std::string what_stops(const Problem& problem, const OptimizeResult& result);
+/// Why the target is missed, where so much is the most within the limits and this bound is why; and
+/// the budget that would do, if one does.
+std::string what_stops(const Problem& problem, double most_per_s,
+                       const std::optional<Bound>& bound);
 
 }  // namespace plumber

@@ -102,6 +102,7 @@ struct Node {
   std::vector<NodeId> inner;         // roots of the data sets that its functions make
   std::optional<NodeId> outer;       // the node whose function holds this one
   double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
+  bool cache_removed = false;        // a plan takes the memory cache above it away
   bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
   std::string made_above;            // a plan makes it; the node as traced that it works for
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)

@@ -227,6 +227,8 @@ Graph graph_of(const Pipeline& pipeline, const Analysis& analysis) {
                               {Unit::kSeconds, node.service_s},
                               {Unit::kNone, node.busy_cores}}};
     }
+    if (!analysis.bounds.empty() && lacks_counters(pipeline[id]))
+      graph.nodes[i].note = {"{} per root, no counters", {{Unit::kNone, node.visit_ratio}}};
     graph.nodes[i].highlighted = limits(analysis, id);
     graph.nodes[i].faded = node.below_cache;
   }

@@ -12,19 +12,21 @@ Table points_table(const Pipeline& pipeline, const RateCurve& curve) {
   const bool cores = curve.what == Swept::kCores;
   table.columns = {{"cores", cores ? "cores" : "", Unit::kCount},
                    {"memory_bytes", cores ? "" : "memory", Unit::kBytes},
-                   {"rate_per_s", "rate", Unit::kPerSecond},
+                   {"rate_per_s", "", Unit::kPerSecond},
+                   {"", "rate", Unit::kPerSecond},
                    {"bound", "", Unit::kNone},
                    {"", "limited by", Unit::kNone},
                    {"nodes", "", Unit::kNone}};
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const RatePoint& point = curve.points[i];
-    ReportRow row{{point.cores, point.memory_bytes, point.rate_per_s, Value(), "does not fit",
-                   std::vector<std::string>{}},
+    ReportRow row{{point.cores, point.memory_bytes, point.rate_per_s, Value(), Value(),
+                   "does not fit", std::vector<std::string>{}},
                   curve.knee == i};
+    if (point.fits) row.cells[3] = point.rate_per_s;
     if (point.fits && point.bound) {
-      row.cells[3] = word_of(point.bound->kind);
-      row.cells[4] = binding_of(point.bound->kind);
-      row.cells[5] = names_of(pipeline, point.bound->nodes);
+      row.cells[4] = word_of(point.bound->kind);
+      row.cells[5] = binding_of(point.bound->kind);
+      row.cells[6] = names_of(pipeline, point.bound->nodes);
     }
     table.rows.push_back(std::move(row));
   }

@@ -29,7 +29,7 @@ std::string notes_of(const Pipeline& pipeline, const Analysis& analysis, NodeId 
   add(analysis.nodes[id].below_cache, "below cache");
   const auto& function = pipeline[id].function;
   add(function && !function->facts.python.empty(), "python");
-  add(!pipeline[id].aligned && pipeline.dialect != Dialect::kNone, "no counters");
+  add(pipeline.dialect != Dialect::kNone && lacks_counters(pipeline[id]), "no counters");
   return notes;
 }
 
@@ -95,6 +95,8 @@ std::vector<ReportColumn> node_columns() {
 ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {
   const Node& node = pipeline[id];
   const NodeAnalysis& result = analysis.nodes[id];
+  const bool lacks = lacks_counters(node);
+  const auto known = [&](double value) { return lacks && value <= 0 ? Value() : Value(value); };
   const bool named = node.function && !node.function->source_name.empty();
   return {{node.name,
            nested_name(node.name),
@@ -104,17 +106,17 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
            result.elements,
            result.visit_ratio,
            result.calls,
-           result.service_s,
-           value_of(result.cpu_s_per_element),
-           word_of(result.cpu_basis),
-           result.demand_s,
-           result.busy_cores,
+           known(result.service_s),
+           lacks ? Value() : value_of(result.cpu_s_per_element),
+           word_of(lacks ? CpuBasis::kUnknown : result.cpu_basis),
+           known(result.demand_s),
+           known(result.busy_cores),
            value_of(result.rate_per_core_per_s),
            value_of(result.parallelism),
            parallelism_text(result),
            result.autotuned,
            static_cast<double>(result.segment),
-           result.bytes_per_element,
+           known(result.bytes_per_element),
            result.disk_bytes,
            per_epoch(result.elements_per_epoch),
            value_of(result.elements_error),
@@ -133,6 +135,8 @@ ReportRow node_row(const Pipeline& pipeline, const Analysis& analysis, NodeId id
 }
 
 }  // namespace
+
+bool lacks_counters(const Node& node) { return !node.aligned && node.kind != Kind::kWrapper; }
 
 Section node_table(const Pipeline& pipeline, const Analysis& analysis) {
   Table table;

@@ -14,4 +14,7 @@ namespace plumber {
 
 Section node_table(const Pipeline& pipeline, const Analysis& analysis);
 
+/// True if the trace has no numbers of the node: what it would count is unknown, not 0.
+bool lacks_counters(const Node& node);
+
 }  // namespace plumber

@@ -27,15 +27,22 @@ struct Grid {
   std::vector<std::size_t> columns;
   std::vector<std::vector<std::string>> lines;
   std::vector<std::size_t> widths;
-  std::vector<char> are_numbers;  // by column: in any row of the table
+  std::vector<char> are_numbers;  // by column: in any row of the table, or all unknown
 };
 
 std::vector<char> number_columns(const Table& table, const std::vector<std::size_t>& columns) {
   std::vector<char> are_numbers(columns.size(), 0);
-  for (const ReportRow& row : table.rows) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (std::holds_alternative<double>(row.cells[columns[c]])) are_numbers[c] = 1;
-    }
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::size_t i = columns[c];
+    const auto holds_number = [&](const ReportRow& row) {
+      return std::holds_alternative<double>(row.cells[i]);
+    };
+    const auto is_unknown = [&](const ReportRow& row) {
+      return std::holds_alternative<std::monostate>(row.cells[i]);
+    };
+    const bool unknown =
+        table.columns[i].unit != Unit::kNone && std::ranges::all_of(table.rows, is_unknown);
+    are_numbers[c] = unknown || std::ranges::any_of(table.rows, holds_number) ? 1 : 0;
   }
   return are_numbers;
 }

@@ -88,6 +88,51 @@ TEST_CASE("a cache above chance goes below it with permission only") {
             .starts_with("reorder CacheDatasetV2/_2 MapDataset/_1\n"));
 }
 
+/// A short epoch out of a cache whose elements cost more to hand on than the built-in constant.
+SmallPipeline served() {
+  SmallPipeline p;
+  const NodeId source = p.source("TFRecordDataset", {.work_ms = 1, .elements = 64});
+  const NodeId lower = p.map(source, "_parse", {.work_ms = 4, .calls = 64, .elements = 64});
+  const NodeId upper = p.map(lower, "_scale", {.work_ms = 0.1, .calls = 64, .elements = 64});
+  const NodeId cache = p.add("CacheDatasetV2", {upper}, {.work_ms = 0.3, .elements = 64});
+  const NodeId shuffle = p.add("ShuffleDatasetV3", {cache}, {.work_ms = 0.1, .elements = 64});
+  p.pipeline[shuffle].buffer_size = 16;
+  p.finish(p.prefetch(p.batch(shuffle, 64, {.work_ms = 0.1}), 2));
+  p.may_cache(lower);
+  p.may_cache(upper);
+  return p;
+}
+
+TEST_CASE("a cache is not taken out to be put back where it stood, or beside it for less") {
+  const SmallPipeline p = served();
+  OptimizeOptions options = options_for();
+  options.allow_cache = true;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  for (const Edit& edit : result.plan.edits) {
+    INFO(edit_word(edit.kind) << " " << edit.node << ": " << edit.reason);
+    CHECK(edit.kind != EditKind::kRemove);
+    CHECK(edit.kind != EditKind::kInsertCache);
+  }
+}
+
+TEST_CASE("a cache that makes room for a better one says so") {
+  SmallPipeline p = served();  // the cache's elements are large, those below it small
+  const NodeId lower = *find_node(p.pipeline, "MapDataset/_1");
+  for (const char* name : {"MapDataset/_2", "CacheDatasetV2/_3"}) {
+    NodeAnalysis& node = p.analysis.nodes[*find_node(p.pipeline, name)];
+    node.bytes_per_element = 1e6;
+    node.materialized_bytes = 1e9;
+  }
+  p.analysis.costs.nodes[*find_node(p.pipeline, "MapDataset/_2")].work_s = 1e-6;
+  OptimizeOptions options = options_for();
+  options.allow_cache = true;
+  options.limits.memory_bytes = 1.2e9;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  const auto removal = std::ranges::find(result.plan.edits, EditKind::kRemove, &Edit::kind);
+  REQUIRE(removal != result.plan.edits.end());
+  CHECK(removal->reason == "the cache after " + p.pipeline[lower].name + " takes its place");
+}
+
 TEST_CASE("a partial last batch that is dropped keeps batch and unbatch") {
   SmallPipeline p;
   const NodeId source = p.source("RangeDataset", {.work_ms = 0.1, .elements = 64});
@@ -156,6 +201,14 @@ TEST_CASE("functions too short to hand over use many cores in chunks") {
             "move_into_function FilterDataset/_2 " +
             chunks + "\n");
   CHECK(chunk_story(tokens(), 1).empty());
+}
+
+TEST_CASE("chunks that bring less than predictions may be off are left out, and it says so") {
+  SmallPipeline p = tokens();
+  p.analysis.costs.nodes[*find_node(p.pipeline, "TextLineDataset/_0")].work_s = 5e-3;
+  CHECK(chunk_story(p, 16) ==
+        "not TextLineDataset/_0: 199/s and 1.03 MiB with it, 188/s and 10.2 KiB without: too "
+        "little; another structure has to bring 10 %, more than predictions may be off\n");
 }
 
 TEST_CASE("what chunks cost is paid an element and a chunk") {

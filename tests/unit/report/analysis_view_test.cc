@@ -136,6 +136,19 @@ TEST_CASE("The busiest node of the bottleneck stands out in table and graph") {
         std::string::npos);
   const std::string text = render_text(analysis_view(pipeline, analysis), {});
   CHECK(text.find(
-            "  map    decode           0   0 s   0.00            A      0 B         limits\n") !=
+            "  map    decode           0   0 s   0.00         -  A      0 B      -  limits\n") !=
         std::string::npos);
+}
+
+TEST_CASE("What a node without counters takes is unknown, not nothing") {
+  Pipeline pipeline = read_map_batch();
+  pipeline.nodes[1].aligned = false;
+  const Analysis analysis = analysis_of(pipeline, Verdict::kInputBound, 0.96);
+  const Report report = analysis_view(pipeline, analysis);
+  CHECK(
+      render_text(report, {})
+          .find("  map    decode           0     -      -         -  A        -      -  limits, no "
+                "counters\n") != std::string::npos);
+  CHECK(render_json(report).find("\"service_s\": null") != std::string::npos);
+  CHECK(render_dot(report).find("map (decode)\\n0 per root, no counters") != std::string::npos);
 }
