@@ -125,6 +125,7 @@ void take_shapes_below(Pipeline& p, NodeId map, NodeId above) {
   lower.plain_tensors = source.plain_tensors;
   const bool batch = lower.kind == Kind::kBatch;
   p[map].on_batches = p[map].on_batches || batch;
+  p[map].new_reader = true;
   if (batch) p[map].equal_shapes = lower.equal_shapes;
   lower.equal_shapes = source.equal_shapes && (!batch || lower.equal_shapes);
 }
@@ -172,6 +173,7 @@ void gather_before(Moved& moved, const std::vector<NodeId>& nodes) {
 void take_out(Moved& moved, NodeId id) {
   Pipeline& p = moved.pipeline;
   read_instead(p, id, p[id].inputs.front(), id);
+  p[p[id].inputs.front()].new_reader = true;
   std::vector<NodeId> order = all_of(p);
   order.erase(std::ranges::find(order, id));
   reindex(moved, order);

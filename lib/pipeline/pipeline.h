@@ -104,6 +104,7 @@ struct Node {
   double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
   bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
   bool on_batches = false;           // of a map: a plan has put a batch below it
+  bool new_reader = false;           // a plan gives its elements to another node than before
   std::string made_above;            // a plan makes it; the node as traced that it works for
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;

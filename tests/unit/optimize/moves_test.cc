@@ -115,6 +115,29 @@ TEST_CASE("a map goes above one batch, not above a batch of batches") {
                   "already, the last of which may be shorter\n") != std::string::npos);
 }
 
+TEST_CASE(
+    "a map that comes below a batch which drops batches of other lengths is not fused with it") {
+  SmallPipeline p;
+  const NodeId source = p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .bytes = 8});
+  p.pipeline[source].equal_shapes = true;
+  const NodeId map =
+      p.map(source, "_triple", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 8});
+  p.pipeline[map].function->why_not_batched.clear();
+  p.pipeline[map].function->facts.control_flow = {"If"};  // never inline
+  const NodeId batch = p.batch(map, 64, {.work_ms = 0.07, .elements = 2, .bytes = 512});
+  p.finish(p.batch(batch, 2, {.work_ms = 0.07, .bytes = 1024}));
+  const auto fusion_off = [&] {
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, options_for());
+    return std::ranges::count(result.plan.edits, "experimental_optimization.map_and_batch_fusion",
+                              &Edit::to);
+  };
+  CHECK(fusion_off() == 0);
+  p.pipeline[p.pipeline.root].drop_remainder = true;
+  CHECK(fusion_off() == 1);
+  p.pipeline[batch].equal_shapes = p.pipeline[batch].drop_remainder = true;
+  CHECK(fusion_off() == 0);
+}
+
 TEST_CASE("batches of sparse and ragged tensors are taken apart as they were") {
   SmallPipeline p;
   const NodeId source = p.source("TensorSliceDataset", {.work_ms = 0.1, .elements = 64});
