@@ -41,13 +41,14 @@ bool color_allowed() {
 std::filesystem::path file_behind(const std::string& name) {
   namespace fs = std::filesystem;
   constexpr int kMostLinks = 40;  // as the system follows
-  std::error_code failed;
-  fs::path file = fs::weakly_canonical(fs::absolute(name), failed);
-  for (int links = 0; links < kMostLinks && !failed && fs::is_symlink(file, failed); ++links) {
+  std::error_code failed, absent;
+  fs::path file = fs::absolute(name, failed);  // none has the name ""
+  if (!failed) file = fs::weakly_canonical(file, failed);
+  for (int links = 0; links < kMostLinks && !failed && fs::is_symlink(file, absent); ++links) {
     const fs::path next = file.parent_path() / fs::read_symlink(file, failed);
     if (!failed) file = fs::weakly_canonical(next, failed);
   }
-  return file;
+  return failed ? fs::path(name) : file;
 }
 
 // One regular file under two names; devices and pipes may be written to as often as one likes.

@@ -43,7 +43,8 @@ std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
   return why_calls_matter(pipeline, facts);
 }
 
-// An error would be dropped with its element, and so would another element than before.
+// An error would be dropped with its element, and so would another element than before. All other
+// programs end with it, at most a chunk earlier (docs/tensorflow.md, Verify).
 std::string why_errors_matter(const Pipeline& pipeline) {
   const auto ignores = [](const Node& node) {
     return op_traits(node.op).op == "IgnoreErrorsDataset";
