@@ -1389,8 +1389,8 @@ def record(dataset, seconds, path, *, every=None, progress=None, setup=None):
                 raise Error("the data set is empty")
     took = time.monotonic() - began
     if took > 2 * seconds + 1:
-        recorder.warnings.append(f"recorded for {took:.3g} s instead of {seconds:g}: an element was "
-                                 "waited for; if others used this machine, trace again")
+        recorder.warnings.append(f"recorded for {took:.3g} s instead of {seconds:g}: an element "
+                                 "was waited for; if others used this machine, trace again")
     recorder.finish()
     dumps.finish()
     return recorder
