@@ -76,7 +76,10 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
   if (no_subcommand) refuse_no_command(chosen_command(app));
   std::string message = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
-    message = message.substr(0, message.find(':')) + " needs a value";
+    // CLI11: "--cores: At Most 1 required but received 2"
+    const bool too_many = message.find(": At Most") != std::string::npos;
+    message = message.substr(0, message.find(':')) +
+              (too_many ? " is given more than once" : " needs a value");
   }
   throw Error(ErrorKind::kUsage, "", message,
               full_name(chosen_command(app)) + " --help shows the options");

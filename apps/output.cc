@@ -36,11 +36,26 @@ bool color_allowed() {
   return (!refused || !*refused) && terminal && std::strcmp(terminal, "dumb") != 0;
 }
 
+// The file that a name leads to, which need not exist yet: links, broken ones too, and dots
+// resolved.
+std::filesystem::path file_behind(const std::string& name) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the system follows
+  std::error_code failed, absent;
+  fs::path file = fs::absolute(name, failed);  // none has the name ""
+  if (!failed) file = fs::weakly_canonical(file, failed);
+  for (int links = 0; links < kMostLinks && !failed && fs::is_symlink(file, absent); ++links) {
+    const fs::path next = file.parent_path() / fs::read_symlink(file, failed);
+    if (!failed) file = fs::weakly_canonical(next, failed);
+  }
+  return failed ? fs::path(name) : file;
+}
+
 // One regular file under two names; devices and pipes may be written to as often as one likes.
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code none;
   const bool exists = std::filesystem::exists(a, none) && std::filesystem::exists(b, none);
-  if (!exists) return a == b;
+  if (!exists) return a == b || file_behind(a) == file_behind(b);
   return std::filesystem::is_regular_file(a, none) && std::filesystem::equivalent(a, b, none);
 }
 

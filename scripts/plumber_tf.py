@@ -60,7 +60,7 @@ def _quiet_stderr():
         os.dup2(sink.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             sink.seek(0)
             os.write(saved, sink.read())
             raise
@@ -85,6 +85,11 @@ except ModuleNotFoundError as _missing:
     if __name__ != "__main__":
         raise ModuleNotFoundError(f"{NEEDS}\nhint: {TO_GET_IT}", name="tensorflow") from None
     tf = None  # --help works, commands say it
+except KeyboardInterrupt:  # seconds go by before main(), which says it otherwise
+    if __name__ != "__main__":
+        raise
+    print("plumber_tf: interrupted", file=sys.stderr)
+    sys.exit(130)
 
 RECORDER_VERSION = "plumber_tf 1"
 POLL_S = 0.020

@@ -281,6 +281,8 @@ class Finder {
   void rebatch(NodeId id) {
     const NodeId unbatch = below(id);
     if (p_[unbatch].kind != Kind::kUnbatch || readers_[unbatch].size() > 1) return;
+    const Objection objection = objection_to_rebatch(p_, unbatch);
+    if (!allowed(objection)) return reject(EditKind::kRemove, unbatch, objection.reason);
     Moved moved = now_;
     become_rebatch(moved, id);
     take_out(moved, unbatch);

@@ -12,6 +12,10 @@
 namespace plumber {
 namespace {
 
+constexpr const char* kNotPlain =
+    "its elements are not known to be plain tensors: sparse and "
+    "ragged ones are cut otherwise";
+
 bool writes_state(const Node& node) {
   const auto writes = [](const Function& function) {
     return std::ranges::any_of(function.facts.stateful, [](const std::string& op) {
@@ -39,7 +43,8 @@ std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
   return why_calls_matter(pipeline, facts);
 }
 
-// An error would be dropped with its element, and so would another element than before.
+// An error would be dropped with its element, and so would another element than before. All other
+// programs end with it, at most a chunk earlier (docs/tensorflow.md, Verify).
 std::string why_errors_matter(const Pipeline& pipeline) {
   const auto ignores = [](const Node& node) {
     return op_traits(node.op).op == "IgnoreErrorsDataset";
@@ -62,6 +67,7 @@ std::string why_not_over(const Node& map, const Node& above) {
       return "";
     case Kind::kBatch:
       if (!is_plain_batch(above.op)) return above.op + " pads or thins out what the map makes";
+      if (map.on_batches) return "it works on batches already, the last of which may be shorter";
       if (map.function->why_not_batched.empty()) return "";
       return "the map's function does not work on batches: " + map.function->why_not_batched;
     default:
@@ -189,6 +195,12 @@ Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
     return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
   if (batch->threading == Threading::kParallelCalls && !batch->deterministic)
     return {said(*batch) + " leaves its order to chance", {}};
+  if (!pipeline[unbatch].plain_tensors) return {kNotPlain, {}};
+  return {};
+}
+
+Objection objection_to_rebatch(const Pipeline& pipeline, NodeId unbatch) {
+  if (!pipeline[unbatch].plain_tensors) return {kNotPlain, {}};
   return {};
 }
 

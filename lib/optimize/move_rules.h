@@ -50,6 +50,9 @@ NodeId below_identities(const Pipeline& pipeline, NodeId id);
 /// The unbatch goes, with the batch below it.
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 
+/// The unbatch goes, and the batch above it cuts and joins batches.
+Objection objection_to_rebatch(const Pipeline& pipeline, NodeId unbatch);
+
 /// Why calls of the node's function may not be left out, made again or in another order.
 std::string why_not_exact(const Pipeline& pipeline, NodeId id);
 

@@ -115,6 +115,23 @@ void refresh(Moved& moved, const std::set<std::string>& names) {
   }
 }
 
+namespace {
+
+// As the rewritten program will say of both nodes, which is what later edits are judged by.
+void take_shapes_below(Pipeline& p, NodeId map, NodeId above) {
+  const Node& source = p[p[map].inputs.front()];
+  Node& lower = p[above];
+  lower.components = source.components;
+  lower.plain_tensors = source.plain_tensors;
+  const bool batch = lower.kind == Kind::kBatch;
+  p[map].on_batches = p[map].on_batches || batch;
+  p[map].new_reader = true;
+  if (batch) p[map].equal_shapes = lower.equal_shapes;
+  lower.equal_shapes = source.equal_shapes && (!batch || lower.equal_shapes);
+}
+
+}  // namespace
+
 void swap_with_map(Moved& moved, NodeId map, NodeId above) {
   Pipeline& p = moved.pipeline;
   Analysis& a = moved.analysis;
@@ -137,7 +154,7 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above) {
   }
   node.elements_per_epoch = a.nodes[above].elements_per_epoch;
   node.below_cache = a.nodes[above].below_cache;
-  p[above].components = p[source].components;
+  take_shapes_below(p, map, above);
   read_instead(p, above, map, map);
   p[above].inputs.front() = source;
   p[map].inputs.front() = above;
@@ -156,6 +173,7 @@ void gather_before(Moved& moved, const std::vector<NodeId>& nodes) {
 void take_out(Moved& moved, NodeId id) {
   Pipeline& p = moved.pipeline;
   read_instead(p, id, p[id].inputs.front(), id);
+  p[p[id].inputs.front()].new_reader = true;
   std::vector<NodeId> order = all_of(p);
   order.erase(std::ranges::find(order, id));
   reindex(moved, order);

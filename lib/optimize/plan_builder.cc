@@ -253,17 +253,31 @@ class Builder {
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 
-  /// TensorFlow makes one op of a map and the batch straight above it, and hands its calls over.
-  bool would_be_fused(NodeId id) const {
+  /// The batch straight above a map, of both of which TensorFlow makes one op.
+  const Node* batch_fused_with(NodeId id) const {
+    const bool alone = setting(id).prefetch_above || setting(id).cached;
+    if (problem_.node(id).kind != Kind::kMap || alone || problem_.node(id).outer) return nullptr;
+    for (const NodeId consumer : problem_.consumers[id]) {
+      const Node& batch = problem_.node(consumer);
+      if (batch.op == "BatchDatasetV2" && !is_boundary(batch, setting(consumer))) return &batch;
+    }
+    return nullptr;
+  }
+
+  /// Its calls would be handed over again.
+  bool inline_would_be_fused(NodeId id) const {
     const Mode mode = setting(id).mode;
     const bool runs_inline = mode == Mode::kInline || mode == Mode::kParallelInline;
-    const bool alone = setting(id).prefetch_above || setting(id).cached;
-    if (!runs_inline || alone || problem_.node(id).outer) return false;
-    const std::vector<NodeId>& consumers = problem_.consumers[id];
-    return std::any_of(consumers.begin(), consumers.end(), [&](NodeId consumer) {
-      return problem_.node(consumer).op == "BatchDatasetV2" &&
-             !is_boundary(problem_.node(consumer), setting(consumer));
-    });
+    return runs_inline && batch_fused_with(id) != nullptr;
+  }
+
+  /// The fused op joins the elements of a partial batch before it drops it, which fails if their
+  /// shapes differ: the last batch of a batch of batches.
+  bool dropped_would_be_joined(NodeId id) const {
+    const Node& node = problem_.node(id);
+    if (!node.new_reader || node.equal_shapes) return false;
+    const Node* batch = batch_fused_with(id);
+    return batch != nullptr && batch->drop_remainder;
   }
 
   Edit& add_option(const char* option, EditValue value, std::string reason) {
@@ -280,12 +294,18 @@ class Builder {
   void add_options() {
     switch_off(kMapParallelization, keeps_sequential_,
                " is quicker on its consumer's thread; TensorFlow would undo that");
-    std::vector<NodeId> fused;
+    std::vector<NodeId> fused, joined;
     for (std::size_t i = 0; i < settled_.setting.size(); ++i) {
-      if (would_be_fused(static_cast<NodeId>(i))) fused.push_back(static_cast<NodeId>(i));
+      const auto id = static_cast<NodeId>(i);
+      if (inline_would_be_fused(id)) fused.push_back(id);
+      if (dropped_would_be_joined(id)) joined.push_back(id);
     }
     switch_off(kMapAndBatchFusion, fused,
                " is inline; TensorFlow would fuse it with the batch above and dispatch it again");
+    if (fused.empty())
+      switch_off(kMapAndBatchFusion, joined,
+                 "'s elements may differ in shape; TensorFlow would fuse it with the batch above, "
+                 "which would then join the elements of a partial batch before it drops it");
     if (settled_.autotune_off) add_autotune_off();
     if (settled_.least_calls > 1) {
       add_option(kLeastCalls, static_cast<std::int64_t>(settled_.least_calls),

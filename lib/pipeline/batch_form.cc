@@ -208,8 +208,13 @@ class Proof {
     return set(node, {false, value->tensor().tensor_shape().dim_size()});
   }
 
-  // Vector kernels saturate where scalar ones wrap around, and keep other bits of a bfloat16 NaN.
+  // Vector kernels saturate where scalar ones wrap around, keep other bits of a bfloat16 NaN, and
+  // sum and divide the parts of a complex number in another order.
   static bool rounds_otherwise(const NodeDef& node) {
+    for (const auto& [name, attribute] : node.attr())
+      if (attribute.type() == tensorflow::DT_COMPLEX64 ||
+          attribute.type() == tensorflow::DT_COMPLEX128)
+        return true;
     const auto type_of = [&](const char* name) {
       const AttrValue* type = attribute(node, name);
       return type == nullptr ? tensorflow::DT_INVALID : type->type();
@@ -292,20 +297,35 @@ class Proof {
 
 }  // namespace
 
+namespace {
+
+const AttrValue* element_types(const NodeDef& dataset) {
+  const AttrValue* types = attribute(dataset, "output_types");
+  return types ? types : attribute(dataset, "Toutput_types");
+}
+
+bool reads_strings(const NodeDef& dataset) {
+  const std::string_view op = op_traits(dataset.op()).op;
+  return op.starts_with("TFRecordDataset") || op.starts_with("TextLineDataset") ||
+         op.starts_with("FixedLengthRecordDataset");
+}
+
+}  // namespace
+
+bool holds_plain_tensors(const NodeDef& dataset) {
+  const AttrValue* types = element_types(dataset);
+  if (types == nullptr || attribute(dataset, "output_shapes") == nullptr)
+    return reads_strings(dataset);
+  return std::ranges::none_of(types->list().type(), [](int type) {
+    return type == tensorflow::DT_VARIANT || type == tensorflow::DT_RESOURCE;
+  });
+}
+
 std::optional<std::vector<int>> element_ranks(const NodeDef& dataset) {
   const AttrValue* shapes = attribute(dataset, "output_shapes");
-  if (shapes == nullptr) {
-    const std::string_view op = op_traits(dataset.op()).op;
-    const bool reads_strings = op.starts_with("TFRecordDataset") ||
-                               op.starts_with("TextLineDataset") ||
-                               op.starts_with("FixedLengthRecordDataset");
-    return reads_strings ? std::optional(std::vector<int>{0}) : std::nullopt;
-  }
-  const AttrValue* types = attribute(dataset, "output_types");
-  if (types == nullptr) types = attribute(dataset, "Toutput_types");
-  if (types == nullptr) return std::nullopt;
-  for (const int type : types->list().type())
-    if (type == tensorflow::DT_VARIANT || type == tensorflow::DT_RESOURCE) return std::nullopt;
+  if (shapes == nullptr)
+    return reads_strings(dataset) ? std::optional(std::vector<int>{0}) : std::nullopt;
+  if (element_types(dataset) == nullptr || !holds_plain_tensors(dataset)) return std::nullopt;
   std::vector<int> ranks;
   for (const auto& shape : shapes->list().shape()) {
     const bool known =

@@ -10,7 +10,7 @@
 //                      aligns shapes at their ends. Only ops whose kernels round one value the same
 //                      way alone and in a vector are listed: no exp, log, sqrt, tanh, sign; no cast
 //                      of a float to a small or unsigned integer, which vectors saturate; nothing
-//                      of bfloat16.
+//                      of bfloat16 or of complex numbers.
 //   Pack               of tensors of the element; an axis counted from the front moves by one
 //   ExpandDims         at an axis counted from the end
 //   DecodeCSV, ParseExampleV2 (dense features of fixed shape): made for vectors of records
@@ -30,6 +30,9 @@ namespace plumber {
 
 /// Ranks of the components of one element of a data set; nullopt if a shape is not known in full.
 std::optional<std::vector<int>> element_ranks(const tensorflow::NodeDef& dataset);
+
+/// The elements are said to hold tensors alone, none of them sparse or ragged; of any shapes.
+bool holds_plain_tensors(const tensorflow::NodeDef& dataset);
 
 /// Why the function has no such form; empty: it has one.
 std::string why_no_batch_form(const tensorflow::FunctionDef& function,

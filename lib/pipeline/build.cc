@@ -161,6 +161,7 @@ class Builder {
     if (batches && !measured && node.count.value_or(0) <= 0)
       warn(fmt::format("{}: its batch size is no constant above 0; it is taken for 1", node.name));
     node.equal_shapes = element_ranks(def).has_value();
+    node.plain_tensors = holds_plain_tensors(def);
     node.inputs = std::move(inputs);
     read_functions(place, def, node);
     const auto id = static_cast<NodeId>(pipeline_.nodes.size());

@@ -104,6 +104,8 @@ struct Node {
   double partial_cache_bytes = 0;    // a plan keeps so much of its elements in memory
   bool cache_removed = false;        // a plan takes the memory cache above it away
   bool moved_inside = false;         // a plan puts it there: it stands in the main graph as traced
+  bool on_batches = false;           // of a map: a plan has put a batch below it
+  bool new_reader = false;           // a plan gives its elements to another node than before
   std::string made_above;            // a plan makes it; the node as traced that it works for
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;
@@ -130,6 +132,7 @@ struct Node {
   bool fixed_seed = false;    // shuffle/random source with a constant, non-zero seed
   int components = 1;         // tensors of one element
   bool equal_shapes = false;  // its elements are plain tensors that all have the same shapes
+  bool plain_tensors = true;  // they hold no sparse or ragged tensors, and the program says so
 
   // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
   std::optional<double> traced_parallelism;

@@ -118,6 +118,18 @@ class ReorderTest(MovesTest):
         self.assert_not_moved(Range(2000).map(shifted).batch(32), "reorder",
                               "Cast rounds otherwise in a vector")
 
+    def test_no_batch_below_complex_arithmetic(self):
+        parts = np.random.RandomState(0).randn(2, 3000)
+        source = tf.data.Dataset.from_tensor_slices((parts[0] + 1j * parts[1]).astype(np.complex64))
+        self.assert_not_moved(source.map(lambda z: tf.constant(1 + 1j, tf.complex64) / z).batch(64),
+                              "reorder", "RealDiv rounds otherwise in a vector")
+
+    def test_a_batch_of_batches_that_drops_its_last(self):
+        """TensorFlow fuses a map with the batch above, which joins a partial batch, then drops it.
+        Two batches are left over here, and one is shorter than the other."""
+        dataset = Range(97 * 64 + 20).map(lambda x: x * 3 + 1).batch(64)
+        self.assert_moved(dataset.batch(3, drop_remainder=True), "reorder")
+
     def test_batch_below_parse_example(self):
         self.assert_moved(examples(3000).map(parsed).batch(500), "reorder")
 

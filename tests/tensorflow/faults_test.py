@@ -2,6 +2,7 @@
 """What a first user meets: no TensorFlow, a forgotten argument, a file that is not there."""
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -17,6 +18,19 @@ def needs(data_dir, split, size=8):
 def divides():
     return tf.data.Dataset.range(9).map(lambda x: 12 // (3 - x))
 """
+
+
+class InterruptedTest(FolderTest):
+    def test_while_tensorflow_is_imported(self):
+        """Quietly, as anywhere else."""
+        self.file("tensorflow.py", "import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+        with subprocess.Popen([sys.executable, str(BRIDGE), "calibrate"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": str(self.folder)}) as process:
+            self.assertEqual(process.stdout.readline(), "importing\n")
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, said), (130, "plumber_tf: interrupted\n"))
 
 
 class PipelineTest(FolderTest):

@@ -144,6 +144,66 @@ TEST_CASE("a partial last batch that is dropped keeps batch and unbatch") {
   CHECK(story(p).find("drops a partial last batch") != std::string::npos);
 }
 
+TEST_CASE("a map goes above one batch, not above a batch of batches") {
+  SmallPipeline p;
+  const NodeId source = p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .bytes = 8});
+  p.pipeline[source].equal_shapes = true;
+  const NodeId map =
+      p.map(source, "_triple", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 8});
+  p.pipeline[map].function->why_not_batched.clear();
+  const NodeId batch = p.batch(map, 64, {.work_ms = 0.07, .elements = 2, .bytes = 512});
+  p.finish(p.batch(batch, 2, {.work_ms = 0.07, .bytes = 1024}));
+  const std::string said = story(p);
+  CHECK(said.starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
+  CHECK(said.find("reorder BatchDatasetV2/_3 MapDataset/_1\n") == std::string::npos);
+  CHECK(said.find("not reorder BatchDatasetV2/_3: MapDataset/_1 below it: it works on batches "
+                  "already, the last of which may be shorter\n") != std::string::npos);
+}
+
+TEST_CASE(
+    "a map that comes below a batch which drops batches of other lengths is not fused with it") {
+  SmallPipeline p;
+  const NodeId source = p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .bytes = 8});
+  p.pipeline[source].equal_shapes = true;
+  const NodeId map =
+      p.map(source, "_triple", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 8});
+  p.pipeline[map].function->why_not_batched.clear();
+  p.pipeline[map].function->facts.control_flow = {"If"};  // never inline
+  const NodeId batch = p.batch(map, 64, {.work_ms = 0.07, .elements = 2, .bytes = 512});
+  p.finish(p.batch(batch, 2, {.work_ms = 0.07, .bytes = 1024}));
+  const auto fusion_off = [&] {
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, options_for());
+    return std::ranges::count(result.plan.edits, "experimental_optimization.map_and_batch_fusion",
+                              &Edit::to);
+  };
+  CHECK(fusion_off() == 0);
+  p.pipeline[p.pipeline.root].drop_remainder = true;
+  CHECK(fusion_off() == 1);
+  p.pipeline[batch].equal_shapes = p.pipeline[batch].drop_remainder = true;
+  CHECK(fusion_off() == 0);
+}
+
+TEST_CASE("batches of sparse and ragged tensors are taken apart as they were") {
+  SmallPipeline p;
+  const NodeId source = p.source("TensorSliceDataset", {.work_ms = 0.1, .elements = 64});
+  const NodeId batch = p.batch(source, 8, {.work_ms = 0.5, .elements = 8});
+  const NodeId unbatch = p.add("UnbatchDataset", {batch}, {.work_ms = 2, .elements = 64});
+  p.finish(p.batch(unbatch, 64, {.work_ms = 2}));
+  const auto becomes = [&](const std::string& text) {
+    return story(p).find(text) != std::string::npos;
+  };
+  const std::string kept = "not remove UnbatchDataset/_2: its elements are not known to be plain";
+  CHECK(becomes("convert BatchDatasetV2/_3 RebatchDatasetV2\n"));
+  p.pipeline[unbatch].plain_tensors = false;
+  CHECK(becomes(kept));
+  CHECK_FALSE(becomes("RebatchDatasetV2"));
+  p.pipeline[p.pipeline.root].op = "PaddedBatchDatasetV2";  // which only both could go below
+  CHECK(becomes(kept));
+  CHECK_FALSE(story(p).starts_with("remove"));
+  p.pipeline[unbatch].plain_tensors = true;
+  CHECK(story(p).starts_with("remove UnbatchDataset/_2 \n"));
+}
+
 TEST_CASE("a program too large to try moves in says so") {
   SmallPipeline p;
   NodeId last = p.source("TFRecordDataset", {.work_ms = 1});

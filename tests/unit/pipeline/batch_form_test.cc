@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/batch_form.h"
 
+#include <fmt/format.h>
+
 #include "catch2_any.h"
 #include "program_text.h"
 
@@ -58,6 +60,24 @@ TEST_CASE("casts that saturate in a vector and wrap around alone do not") {
   CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_UINT8) == saturates);
   CHECK(cast(tensorflow::DT_DOUBLE, tensorflow::DT_INT16) == saturates);
   CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_BFLOAT16) == saturates);
+  CHECK(cast(tensorflow::DT_COMPLEX64, tensorflow::DT_FLOAT) == saturates);
+  CHECK(cast(tensorflow::DT_FLOAT, tensorflow::DT_COMPLEX128) == saturates);
+}
+
+TEST_CASE("complex arithmetic does not: a vector works on its parts in another order") {
+  for (const char* op : {"RealDiv", "Mul", "Square", "SquaredDifference", "AddV2", "Equal"}) {
+    tensorflow::GraphDef graph = program_of(
+        fmt::format("root = _Retval()\ndef f(x: float) -> y: float = c:y:0\n  c = {}(x, x)\n", op));
+    auto& attributes =
+        *graph.mutable_library()->mutable_function(0)->mutable_node_def(0)->mutable_attr();
+    for (const auto type : {tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128}) {
+      attributes["T"].set_type(type);
+      CHECK(why_no_batch_form(graph.library().function(0), {0}) ==
+            fmt::format("{} rounds otherwise in a vector", op));
+    }
+    attributes["T"].set_type(tensorflow::DT_DOUBLE);
+    CHECK(why_no_batch_form(graph.library().function(0), {0}).empty());
+  }
 }
 
 TEST_CASE("a stack at an axis counted from the front moves by one") {
