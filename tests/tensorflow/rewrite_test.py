@@ -10,6 +10,13 @@ import numpy as np
 import tensorflow as tf
 
 
+def read_back(graph):
+    """The numbers of a program that TensorFlow loads without the bridge."""
+    variant = tf.raw_ops.DatasetFromGraph(graph_def=graph.SerializeToString())
+    number = tf.TensorSpec([], tf.int64)
+    return list(tf.data.experimental.from_variant(variant, number).as_numpy_iterator())
+
+
 class ParallelTest(RewriteTest):
     def test_set_parallelism(self):
         dataset = (Range(4).interleave(read_block, cycle_length=2, num_parallel_calls=1)
@@ -141,17 +148,18 @@ class InsertTest(RewriteTest):
                          ["RangeDataset", "MapDataset"])
 
     def test_a_cache_does_not_take_what_the_process_holds(self):
-        """A serialised cache's handle is a name: loaded as it is, it finds the original's cache."""
+        """A serialised cache's handle is a name: read back by TensorFlow alone, it finds the
+        original's cache."""
         original = Range(5).cache()
         list(original)
         graph = plumber_tf.serialize(original)
         stop = graph.node[[n.name for n in graph.node].index(
             nodes_of(graph, "RangeDataset")[0].input[1])]
         stop.attr["value"].tensor.int64_val[0] = 3
-        self.assertEqual(list(plumber_tf.load(graph).as_numpy_iterator()), [0, 1, 2, 3, 4])
+        self.assertEqual(read_back(graph), [0, 1, 2, 3, 4])
+        self.assertEqual(list(plumber_tf.load(graph)), [0, 1, 2])
         for edits in ((), (on("rehome_cache", "CacheDatasetV2")(graph),)):
-            rewritten = plumber_tf.load(self.rewrite(graph, *edits))
-            self.assertEqual(list(rewritten.as_numpy_iterator()), [0, 1, 2])
+            self.assertEqual(read_back(self.rewrite(graph, *edits)), [0, 1, 2])
 
     def test_a_cache_does_not_take_another_programs_elements(self):
         other = Range(100, 106).cache()
@@ -161,9 +169,9 @@ class InsertTest(RewriteTest):
         taken = [n for n in plumber_tf.serialize(other).node
                  if n.attr["dtype"].type == tf.resource.as_datatype_enum]
         handles[0].attr["value"].CopyFrom(taken[0].attr["value"])
-        self.assertEqual(list(plumber_tf.load(graph).as_numpy_iterator()), list(range(100, 106)))
+        self.assertEqual(read_back(graph), list(range(100, 106)))
         rewritten = self.rewrite(graph)
-        self.assertEqual(list(plumber_tf.load(rewritten).as_numpy_iterator()), [1, 2, 3, 4, 5])
+        self.assertEqual(read_back(rewritten), [1, 2, 3, 4, 5])
         twice = self.rewrite(rewritten)
         self.assertEqual(twice, rewritten)
 
