@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that must hold before a change goes in: installs what is missing, builds, runs all
-# checks and tests. About 23 minutes on two cores, a second run is quick.
+# checks and tests. About 20 minutes on two cores, a second run is quick.
 #   test.sh [--long]     also the slow tests, whose last results stand in docs/results.md
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -70,7 +70,7 @@ tensorflow_tests() {
 
 laws_with_sanitizers() { build asan property_test && run_ctest asan "^property"; }
 
-# Plans for 16 to 96 cores against 10,000 random ones each, on the simulator: half an hour.
+# Plans for 16 to 96 cores against 10,000 random ones each, on the simulator: ten minutes.
 large_machines() { build/release/tests/simulator_test "[.long]"; }
 
 # Rates of stock and rewritten programs side by side, and what tracing costs.
@@ -86,7 +86,7 @@ export PLUMBER=$PWD/build/release/apps/plumber TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONT
 
 # The release build is what users run, so its program is tested as a whole; the asan build has the
 # assertions, so the tests of the parts run there. The laws run on thousands of random pipelines,
-# which takes the asan build five minutes.
+# which takes the asan build twelve minutes.
 step "install packages" scripts/install_deps.sh --tests --tensorflow
 step "build release" build release plumber property_test simulator_test
 step "build asan" build asan

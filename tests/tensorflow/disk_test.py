@@ -93,13 +93,15 @@ class SlowDisk(FolderTest):
                                *options], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
-    def record(self, dataset, name="trace.pb", seconds=2.0):
-        plumber_tf.record(dataset, seconds, self.path(name))
+    def record(self, dataset, name="trace.pb", seconds=2.0, setup=None):
+        plumber_tf.record(dataset, seconds, self.path(name), setup=setup)
         return self.path(name)
 
     def test_the_rate_is_the_disks_until_the_cores_bind(self):
         disk(0)
-        trace = self.record(pipeline(self.names))
+        dataset = pipeline(self.names)
+        calibration = plumber_tf.calibration_for(dataset.element_spec)
+        trace = self.record(dataset, setup=lambda recorder: recorder.calibrated(*calibration))
         for megabytes in (5, 20, 100, 300):
             plan = self.optimize(trace, "--disk", f"{megabytes}MB/s")
             disk(megabytes * 1e6)
