@@ -34,17 +34,9 @@ ALWAYS = {"set_options", "rehome_cache"}  # what the recorder had set, and what 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add = parser.add_argument
-    add("--only", metavar="NAME", action="append", help="these pipelines only (repeatable)")
-    add("--data", metavar="DIR", help="folder of make_testdata.py (default: made for this run)")
-    add("--work", metavar="DIR", help="keep traces, plans and programs here")
     add("--programs", type=int, default=60, help="at most so many of a pipeline are tried")
     add("--try-seconds", type=float, default=0.5, help="of one try, after half of it to warm up")
-    add("--rounds", type=int, default=5)
-    add("--seconds", type=float, default=1.0, help="of one run of the last ones")
-    add("--trace-seconds", type=float, default=5.0)
-    add("--cores", type=int, default=plumber_tf.cores_allowed())
-    add("--mem", default="8G")
-    add("-o", "--output", metavar="FILE", help="Markdown file whose marked block is replaced")
+    bench_tf.add_options(add, seconds=1.0, trace_seconds=5.0)
     return parser.parse_args()
 
 
@@ -54,8 +46,7 @@ def edit(kind, node, value=None, to=""):
 
 def bare(given):
     """An edit without what is for people, so that two alike are equal."""
-    return {key: given.get(key) or ("" if key == "to" else None) if key != "value"
-            else given.get(key) for key in ("edit", "node", "to", "value")}
+    return edit(given["edit"], given.get("node") or None, given.get("value"), given.get("to") or "")
 
 
 def modes(op, name):

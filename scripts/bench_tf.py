@@ -35,18 +35,23 @@ VARIANTS = {"default": "stock", "off": "rewrites off", "autotune": "AUTOTUNE",
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add = parser.add_argument
+    add("--more", action="store_true", help="measure the shapes of testdata/more_pipelines.py")
+    add("--overhead", action="store_true", help="measure what tracing costs instead")
+    add_options(add, seconds=3.0, trace_seconds=10.0)
+    return parser.parse_args()
+
+
+def add_options(add, *, seconds, trace_seconds):
+    """Those of every bench that traces, plans and measures in turn."""
     add("--only", metavar="NAME", action="append", help="these pipelines only (repeatable)")
     add("--data", metavar="DIR", help="folder of make_testdata.py (default: made for this run)")
     add("--work", metavar="DIR", help="keep traces, plans and programs here")
     add("--rounds", type=int, default=5)
-    add("--seconds", type=float, default=3.0, help="of one run")
-    add("--trace-seconds", type=float, default=10.0)
+    add("--seconds", type=float, default=seconds, help="of one run")
+    add("--trace-seconds", type=float, default=trace_seconds)
     add("--cores", type=int, default=plumber_tf.cores_allowed())
     add("--mem", default="8G")
-    add("--more", action="store_true", help="measure the shapes of testdata/more_pipelines.py")
-    add("--overhead", action="store_true", help="measure what tracing costs instead")
     add("-o", "--output", metavar="FILE", help="Markdown file whose marked block is replaced")
-    return parser.parse_args()
 
 
 def run(command):

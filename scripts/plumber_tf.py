@@ -378,9 +378,10 @@ def _with_own_state(graph):
     data set's generator of seeds has the same number as soon as it was the first one, too."""
     own = graph_pb2.GraphDef()
     own.CopyFrom(graph)
-    names = {name: f"plumber_tf.load/{uuid.uuid4().hex}/{name}" for name in handles(graph)
-             if re.search(r"(SeedGenerator|MemoryCache)_\d+$", name)}
-    _rename_handles(own, names)
+    prefix = f"plumber_tf.load/{uuid.uuid4().hex}/"
+    for value in _handle_values(all_nodes(own)):
+        if re.search(r"(SeedGenerator|MemoryCache)_\d+$", value.name):
+            value.name = prefix + value.name
     return own
 
 

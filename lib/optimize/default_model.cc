@@ -131,12 +131,13 @@ void say_which_cache_follows(const Pipeline& pipeline, std::vector<Edit>& edits)
     return edit.kind == EditKind::kInsertCache || edit.kind == EditKind::kInsertPartialCache;
   };
   for (Edit& edit : edits) {
-    const auto removed = find_node(pipeline, edit.node);
-    const bool is_cache = removed && pipeline[*removed].kind == Kind::kCache;
-    if (edit.kind != EditKind::kRemove || !is_cache) continue;
+    const auto removed =
+        edit.kind == EditKind::kRemove ? find_node(pipeline, edit.node) : std::nullopt;
+    if (!removed || pipeline[*removed].kind != Kind::kCache) continue;
+    const std::vector<NodeId> below = all_below(pipeline, {*removed});
     const auto other = std::ranges::find_if(edits, [&](const Edit& added) {
       const auto place = caches(added) ? find_node(pipeline, added.node) : std::nullopt;
-      return place && (std::ranges::count(all_below(pipeline, {*removed}), *place) > 0 ||
+      return place && (std::ranges::count(below, *place) > 0 ||
                        std::ranges::count(all_below(pipeline, {*place}), *removed) > 0);
     });
     if (other == edits.end()) continue;

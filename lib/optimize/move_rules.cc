@@ -12,10 +12,6 @@
 namespace plumber {
 namespace {
 
-constexpr const char* kNotPlain =
-    "its elements are not known to be plain tensors: sparse and "
-    "ragged ones are cut otherwise";
-
 bool writes_state(const Node& node) {
   const auto writes = [](const Function& function) {
     return std::ranges::any_of(function.facts.stateful, [](const std::string& op) {
@@ -195,13 +191,14 @@ Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
     return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
   if (batch->threading == Threading::kParallelCalls && !batch->deterministic)
     return {said(*batch) + " leaves its order to chance", {}};
-  if (!pipeline[unbatch].plain_tensors) return {kNotPlain, {}};
-  return {};
+  return objection_to_rebatch(pipeline, unbatch);
 }
 
 Objection objection_to_rebatch(const Pipeline& pipeline, NodeId unbatch) {
-  if (!pipeline[unbatch].plain_tensors) return {kNotPlain, {}};
-  return {};
+  if (pipeline[unbatch].plain_tensors) return {};
+  return {
+      "its elements are not known to be plain tensors: sparse and ragged ones are cut otherwise",
+      {}};
 }
 
 }  // namespace plumber

@@ -295,10 +295,6 @@ class Proof {
   std::string why_;
 };
 
-}  // namespace
-
-namespace {
-
 const AttrValue* element_types(const NodeDef& dataset) {
   const AttrValue* types = attribute(dataset, "output_types");
   return types ? types : attribute(dataset, "Toutput_types");

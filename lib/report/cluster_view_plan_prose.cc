@@ -46,26 +46,25 @@ void add_knee_sentence(Prose& prose, const ClusterPlan& plan) {
 void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
   if (!plan.robustness || plan.robustness->replicates == 0) return;
   const Robustness& robust = *plan.robustness;
-  if (plan.choice->at_most()) return;
+  if (plan.choice->at_most() || (robust.winners.empty() && !plan.some_at_most())) return;
+  Sentence sentence{
+      "Within the runs' scatter: {}, {}; ",
+      {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
+       {Unit::kNone,
+        dollars_text(robust.cost_usd.first) + " to " + dollars_text(robust.cost_usd.second)}}};
   if (plan.some_at_most()) {
-    prose.sentences.push_back(
-        {"Within the runs' scatter: {}, {}; what beats it is open where others are upper bounds.",
-         {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
-          {Unit::kNone,
-           dollars_text(robust.cost_usd.first) + " to " + dollars_text(robust.cost_usd.second)}}});
+    sentence.pattern += "what beats it is open where others are upper bounds.";
+    prose.sentences.push_back(sentence);
     return;
   }
-  if (robust.winners.empty()) return;
-  prose.sentences.push_back(
-      {"Within the runs' scatter: {}, {}; {} wins in {} of {} draws.",
-       {{Unit::kNone, hours_text(robust.hours.first) + " to " + hours_text(robust.hours.second)},
-        {Unit::kNone,
-         dollars_text(robust.cost_usd.first) + " to " + dollars_text(robust.cost_usd.second)},
-        {Unit::kNone, fmt::format("{:.6g} worker{} with batch {:.6g}", robust.winners[0].at.workers,
+  sentence +=
+      {"{} wins in {} of {} draws.",
+       {{Unit::kNone, fmt::format("{:.6g} worker{} with batch {:.6g}", robust.winners[0].at.workers,
                                   robust.winners[0].at.workers == 1 ? "" : "s",
                                   robust.winners[0].at.global_batch)},
         {Unit::kShare, robust.winners[0].share},
-        {Unit::kCount, static_cast<double>(robust.replicates)}}});
+        {Unit::kCount, static_cast<double>(robust.replicates)}}};
+  prose.sentences.push_back(sentence);
 }
 
 void add_job_sentences(Prose& prose, const ClusterPlan& plan) {

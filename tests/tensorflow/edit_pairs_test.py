@@ -4,8 +4,8 @@ by hand, rewritten, loaded, and held against the original bit for bit and in ord
 
 Every pair of kinds has a host program that takes both. A third of the pairs is run, each kind in
 both places, on the two nodes nearest to each other in the first host that takes them.
-PLUMBER_LONG=1 runs all pairs on all hosts, on all nodes up to two apart (half an hour). What cannot
-be done to one node stands in CONFLICTS, with the reason that the rewriter gives.
+PLUMBER_LONG=1 runs all pairs on all hosts, on all nodes up to two apart, which takes long. What
+cannot be done to one node stands in CONFLICTS, with the reason that the rewriter gives.
 """
 import collections
 import itertools

@@ -144,7 +144,8 @@ TEST_CASE("a partial last batch that is dropped keeps batch and unbatch") {
   CHECK(story(p).find("drops a partial last batch") != std::string::npos);
 }
 
-TEST_CASE("a map goes above one batch, not above a batch of batches") {
+/// A map that works on batches, and two batches above it.
+SmallPipeline batch_of_batches() {
   SmallPipeline p;
   const NodeId source = p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .bytes = 8});
   p.pipeline[source].equal_shapes = true;
@@ -153,6 +154,11 @@ TEST_CASE("a map goes above one batch, not above a batch of batches") {
   p.pipeline[map].function->why_not_batched.clear();
   const NodeId batch = p.batch(map, 64, {.work_ms = 0.07, .elements = 2, .bytes = 512});
   p.finish(p.batch(batch, 2, {.work_ms = 0.07, .bytes = 1024}));
+  return p;
+}
+
+TEST_CASE("a map goes above one batch, not above a batch of batches") {
+  SmallPipeline p = batch_of_batches();
   const std::string said = story(p);
   CHECK(said.starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
   CHECK(said.find("reorder BatchDatasetV2/_3 MapDataset/_1\n") == std::string::npos);
@@ -162,15 +168,10 @@ TEST_CASE("a map goes above one batch, not above a batch of batches") {
 
 TEST_CASE(
     "a map that comes below a batch which drops batches of other lengths is not fused with it") {
-  SmallPipeline p;
-  const NodeId source = p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .bytes = 8});
-  p.pipeline[source].equal_shapes = true;
-  const NodeId map =
-      p.map(source, "_triple", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 8});
-  p.pipeline[map].function->why_not_batched.clear();
+  SmallPipeline p = batch_of_batches();
+  const NodeId map = *find_node(p.pipeline, "MapDataset/_1");
+  const NodeId batch = *find_node(p.pipeline, "BatchDatasetV2/_2");
   p.pipeline[map].function->facts.control_flow = {"If"};  // never inline
-  const NodeId batch = p.batch(map, 64, {.work_ms = 0.07, .elements = 2, .bytes = 512});
-  p.finish(p.batch(batch, 2, {.work_ms = 0.07, .bytes = 1024}));
   const auto fusion_off = [&] {
     const OptimizeResult result = optimize(p.pipeline, p.analysis, options_for());
     return std::ranges::count(result.plan.edits, "experimental_optimization.map_and_batch_fusion",
