@@ -218,8 +218,9 @@ def table_of(results):
 
 def main():
     options = parse()
-    names = options.only or bench_tf.example_names()
-    bench_tf.check_names(names, bench_tf.example_names())
+    names = bench_tf.names_to_measure(options)
+    title, mark = (("More shapes against brute force", "bench_brute more") if options.more else
+                   ("Against brute force", "bench_brute"))
     results = {}
     with bench_tf.work_folder(options) as work:
         for name in names:
@@ -227,7 +228,7 @@ def main():
             text = (f"{bench_tf.machine_facts(options)} Plans for {options.cores} cores and "
                     f"{options.mem}, without caches.\n\n{table_of(results)}")
             if options.output is not None:
-                bench_tf.update(options.output, text, "Against brute force", "bench_brute")
+                bench_tf.update(options.output, text, title, mark)
     if options.output is None:
         print(text)
 

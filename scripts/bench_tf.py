@@ -35,7 +35,6 @@ VARIANTS = {"default": "stock", "off": "rewrites off", "autotune": "AUTOTUNE",
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     add = parser.add_argument
-    add("--more", action="store_true", help="measure the shapes of testdata/more_pipelines.py")
     add("--overhead", action="store_true", help="measure what tracing costs instead")
     add_options(add, seconds=3.0, trace_seconds=10.0)
     return parser.parse_args()
@@ -43,6 +42,7 @@ def parse():
 
 def add_options(add, *, seconds, trace_seconds):
     """Those of every bench that traces, plans and measures in turn."""
+    add("--more", action="store_true", help="measure the shapes of testdata/more_pipelines.py")
     add("--only", metavar="NAME", action="append", help="these pipelines only (repeatable)")
     add("--data", metavar="DIR", help="folder of make_testdata.py (default: made for this run)")
     add("--work", metavar="DIR", help="keep traces, plans and programs here")
@@ -293,9 +293,11 @@ def example_names():
     return [path.stem for path in sorted(PIPELINES.glob("*.py"))]
 
 
-def check_names(names, known):
-    if not set(names) <= set(known):
+def names_to_measure(options):
+    known = more_names() if options.more else example_names()
+    if not set(options.only or ()) <= set(known):
         sys.exit(f"--only: the pipelines are {', '.join(known)}")
+    return options.only or known
 
 
 @contextlib.contextmanager
@@ -312,9 +314,7 @@ def work_folder(options):
 
 def main():
     options = parse()
-    known = more_names() if options.more else example_names()
-    names = options.only or known
-    check_names(names, known)
+    names = names_to_measure(options)
     with work_folder(options) as work:
         for text, title, mark in bench(names, options, work):
             if options.output is not None:

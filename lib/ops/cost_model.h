@@ -58,6 +58,7 @@ enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline };
 struct NodeCost {
   double work_s = 0;      // b_i: time a thread is held by the node's own work (I/O waits included)
   double cpu_s = 0;       // CPU of it
+  double least_s = 0;     // what its calls take whatever they do: no correction goes below
   double calls = 0;       // n_i: function calls
   double elements = 0;    // e_i = V_i
   double disk_bytes = 0;  // file bytes read

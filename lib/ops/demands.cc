@@ -265,7 +265,10 @@ class DemandsOf {
     if (mode == Mode::kDispatched && per_element)
       over_s = h.k0 + h.kop * (p_[n].function ? p_[n].function->facts.ops : 0);
     if (is_parallel(mode) && per_element) over_s = many_ ? h.kpm_many : h.kpm;
-    const double least_s = kLeastWorkShare * time_s, left_s = time_s - cost.calls * over_s;
+    if (time_s > 0 && per_element && p_[n].function)
+      cost.least_s = cost.calls * inline_call_s(*p_[n].function);
+    const double least_s = std::max(kLeastWorkShare * time_s, cost.least_s);
+    const double left_s = time_s - cost.calls * over_s;
     cost.work_clamped = left_s < least_s;
     return held_share(n) * std::max(least_s, left_s);
   }

@@ -63,6 +63,9 @@ double element_handover_s(const HandOff& hand_off, const Node& node, double x_s,
 /// Elements that an interleave takes from a data set before it goes to the next one.
 double block_of(const Node& node);
 
+/// What running a function takes on its caller's thread, if its ops do next to nothing, s a call.
+double inline_call_s(const Function& function);
+
 /// The machine's constants where the trace has them, built-in ones elsewhere.
 HandOff hand_off_of(const std::optional<Calibration>& calibration);
 

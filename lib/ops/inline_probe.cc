@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kTellsMore = 0.1;            // of the work
 constexpr double kLeast = 0.25, kMost = 1.5;  // beyond that the probe ran another program
+constexpr double kUnsureHandOffs = 0.2;       // from run to run
 
 /// What a measurement holds: a program that ran without AUTOTUNE spent nothing on counting for it.
 Costs as_run(const Costs& costs, const MeasuredCpu& ran) {
@@ -54,11 +55,15 @@ void correct_by_probe(const Pipeline& pipeline, const MeasuredCpu& probe, Costs&
   if (!(work_s > 0)) return;
   const double all_s = evaluate(pipeline, ran, setting, {probe.cores}).cpu_s;
   const double hand_offs_s = std::max(0.0, all_s - work_s);
-  const double measured_s = probe.cpu_s - hand_offs_s - costs.think_time_s;
+  // What is left of a measurement that is mostly hand-offs is as uncertain as they are: the work is
+  // changed no more than it takes to agree with it.
+  const double left_s = probe.cpu_s - hand_offs_s - costs.think_time_s;
+  const double unsure_s = kUnsureHandOffs * hand_offs_s;
+  const double measured_s = std::clamp(work_s, left_s - unsure_s, left_s + unsure_s);
   const double factor = std::clamp(measured_s / work_s, kLeast, kMost);
   for (NodeCost& cost : costs.nodes) {
-    cost.work_s *= factor;
-    cost.cpu_s *= factor;
+    cost.work_s = std::max(cost.work_s * factor, std::min(cost.work_s, cost.least_s));
+    cost.cpu_s = std::max(cost.cpu_s * factor, std::min(cost.cpu_s, cost.least_s));
     cost.bookkeeping_s *= factor;
     cost.work_clamped = false;
   }

@@ -4,7 +4,8 @@
 // every map inline that can be, so that its CPU an element is the sum of the work and of the few
 // hand-offs left:
 //   f = (probe CPU - hand-offs left - the consumer's next()) / sum of work as node times tell it
-// and the work of each node is multiplied by f.
+// and the work of each node is multiplied by f, or by what lies nearest to 1 within a fifth of the
+// hand-offs.
 #pragma once
 
 #include "ops/cost_model.h"

@@ -253,10 +253,17 @@ class Builder {
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 
+  /// A filter whose predicate a map computes ends with a map too, which drops the flag, inline.
+  bool passes_through(NodeId id) const {
+    const ModeChange* change = settled_.changes[id];
+    return change != nullptr && change->edit == EditKind::kPassThroughFilter;
+  }
+
   /// The batch straight above a map, of both of which TensorFlow makes one op.
   const Node* batch_fused_with(NodeId id) const {
     const bool alone = setting(id).prefetch_above || setting(id).cached;
-    if (problem_.node(id).kind != Kind::kMap || alone || problem_.node(id).outer) return nullptr;
+    const bool ends_with_map = problem_.node(id).kind == Kind::kMap || passes_through(id);
+    if (!ends_with_map || alone || problem_.node(id).outer) return nullptr;
     for (const NodeId consumer : problem_.consumers[id]) {
       const Node& batch = problem_.node(consumer);
       if (batch.op == "BatchDatasetV2" && !is_boundary(batch, setting(consumer))) return &batch;
@@ -267,7 +274,8 @@ class Builder {
   /// Its calls would be handed over again.
   bool inline_would_be_fused(NodeId id) const {
     const Mode mode = setting(id).mode;
-    const bool runs_inline = mode == Mode::kInline || mode == Mode::kParallelInline;
+    const bool runs_inline =
+        mode == Mode::kInline || mode == Mode::kParallelInline || passes_through(id);
     return runs_inline && batch_fused_with(id) != nullptr;
   }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many shapes of pipelines through the main job: the written program loads and gives the same."""
 import re
+import resource
 import subprocess
 import unittest
 
@@ -21,13 +22,13 @@ def digests(dataset):
 
 
 class MorePipelinesTest(FolderTest):
-    def written(self, name):
+    def written(self, name, *more):
         done = bridge("trace", f"{MORE}:{name}", "--arg", f"data_dir={example_data()}",
                       "--seconds", 0.8, "--no-calibrate", "-o", self.path("trace.pb"))
         self.assertEqual(done.returncode, 0, done.stderr)
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", "2", "--mem", "8G",
-             "--rewrite", self.path("tuned.pb")], capture_output=True, text=True, check=False)
+             *more, "--rewrite", self.path("tuned.pb")], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return plumber_tf.load(self.path("tuned.pb"))
 
@@ -42,6 +43,17 @@ class MorePipelinesTest(FolderTest):
                 self.assertEqual(len(found), ELEMENTS)
                 if name not in SHUFFLED:
                     self.assertEqual(found, digests(before))
+
+    def test_inline_functions_stay_on_their_thread_below_a_batch(self):
+        """A call that TensorFlow hands to another thread puts its caller to sleep."""
+        elements, calls_each = 20, 6 * 256
+        iterator = iter(self.written("tiny_functions", "--no-cache"))
+        next(iterator)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        for _ in range(elements):
+            next(iterator)
+        slept = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before
+        self.assertLess(slept, 0.1 * elements * calls_each)
 
 
 if __name__ == "__main__":

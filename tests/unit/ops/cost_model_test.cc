@@ -116,6 +116,37 @@ TEST_CASE("an inline probe leaves control flow and Python dispatched, and so doe
   }
 }
 
+TEST_CASE("a probe that is mostly hand-offs changes the work no more than it is sure of") {
+  Chain c;
+  Node& filter = c.pipeline[c.batch];  // stays dispatched in the probe
+  filter.op = "FilterDataset";
+  filter.kind = Kind::kFilter;
+  filter.function = c.pipeline[c.map].function;
+  c.costs.nodes[c.batch].calls = 32;
+  const double work_s = 32 * 100e-6 + 50e-6;
+  const double hand_offs_s = 32 * dispatch_cpu_s(c.costs.hand_off, work_s / 32);
+  correct_by_probe(c.pipeline, {work_s + 0.9 * hand_offs_s, 2}, c.costs);
+  CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6));
+  correct_by_probe(c.pipeline, {work_s + 1.3 * hand_offs_s, 2}, c.costs);
+  CHECK(c.costs.nodes[c.map].work_s == Approx(32 * 100e-6 * (1 + 0.1 * hand_offs_s / work_s)));
+}
+
+TEST_CASE("a call takes its time whatever its ops do: no correction goes below that") {
+  Chain c;
+  Function& function = *c.pipeline[c.map].function;
+  for (const auto& [ops, measured_us] :
+       {std::pair(3, 0.43), std::pair(5, 0.52), std::pair(11, 0.76)}) {
+    function.facts.ops = ops;
+    CHECK(inline_call_s(function) == Approx(measured_us * 1e-6).epsilon(0.03));
+  }
+  NodeCost& cost = c.costs.nodes[c.map];
+  cost.least_s = 0.9 * cost.work_s;
+  cost.bookkeeping_s = 1;
+  CHECK(without_bookkeeping(c.costs).nodes[c.map].work_s == Approx(cost.least_s));
+  correct_by_probe(c.pipeline, {0.6 * (32 * 100e-6 + 50e-6), 2}, c.costs);
+  CHECK(cost.work_s == Approx(cost.least_s));
+}
+
 TEST_CASE("think time adds to the consumer's thread, a prefetch takes the work off it") {
   Chain c;
   c.setting[c.map].mode = Mode::kInline;

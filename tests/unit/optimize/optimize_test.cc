@@ -151,16 +151,21 @@ TEST_CASE("an exact part of the program is cached where that saves most") {
   }
 }
 
+NodeId filter(SmallPipeline& p, NodeId input) {
+  const NodeId keep =
+      p.add("FilterDataset", {input}, {.work_ms = 0.1, .calls = 128, .elements = 64});
+  p.with_function(keep, "_keep");
+  p.pipeline[keep].function->facts = {};
+  return keep;
+}
+
 /// Reading, two small functions and a filter between them, a batch.
 SmallPipeline small_functions() {
   SmallPipeline p;
   const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.2, .elements = 128});
   const NodeId parse =
       p.parallel_map(lines, "_parse", 2, {.work_ms = 0.4, .calls = 128, .elements = 128});
-  const NodeId keep =
-      p.add("FilterDataset", {parse}, {.work_ms = 0.1, .calls = 128, .elements = 64});
-  p.with_function(keep, "_keep");
-  p.pipeline[keep].function->facts = {};
+  const NodeId keep = filter(p, parse);
   const NodeId scale = p.map(keep, "_scale", {.work_ms = 0.2, .calls = 64, .elements = 64});
   p.finish(p.batch(scale, 64, {.work_ms = 0.05, .bytes = 1e4}));
   p.pipeline.machine.cores = 2;
@@ -179,6 +184,18 @@ TEST_CASE("functions with less work than a hand-off run on their caller's thread
         "options.experimental_optimization.map_and_batch_fusion = False\n");
   CHECK(result.plan.edits[0].reason ==
         "3.13 us of work a call against 62.5 us to hand it to another thread");
+}
+
+TEST_CASE("an inline predicate ends with a map, which TensorFlow would fuse with the batch above") {
+  SmallPipeline p;
+  const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.2, .elements = 128});
+  p.finish(p.batch(filter(p, lines), 64, {.work_ms = 0.05, .bytes = 1e4}));
+  p.pipeline.machine.cores = 2;
+  CHECK(story(optimize(p.pipeline, p.analysis, within(2, 8e9))) ==
+        "E1 pass_through_filter FilterDataset/_1 - - | \n"
+        "E2 insert_prefetch BatchDatasetV2/_2 - 2 | .prefetch(2)  # at the end\n"
+        "E3 set_options - experimental_optimization.map_and_batch_fusion false | "
+        "options.experimental_optimization.map_and_batch_fusion = False\n");
 }
 
 TEST_CASE("control flow and kernels that share their work keep a function off that thread") {
