@@ -28,7 +28,8 @@ class MorePipelinesTest(FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", "2", "--mem", "8G",
-             *more, "--rewrite", self.path("tuned.pb")], capture_output=True, text=True, check=False)
+             "--rewrite", self.path("tuned.pb"), *more],
+            capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return plumber_tf.load(self.path("tuned.pb"))
 
