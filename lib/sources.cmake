@@ -118,6 +118,7 @@ set(optimize_sources
     optimize/search.cc
     optimize/sensitivity.cc
     optimize/settle.cc
+    optimize/short_calls.cc
     optimize/shrink.cc
     optimize/target.cc)
 set(rewrite_sources

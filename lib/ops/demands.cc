@@ -219,6 +219,7 @@ class DemandsOf {
     switch (node.kind) {
       case Kind::kMap:
       case Kind::kScan:
+      case Kind::kMemorySource:  // a generator's
         return own;
       case Kind::kMapBatch:
       case Kind::kFilter:

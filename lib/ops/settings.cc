@@ -17,6 +17,7 @@ bool calls_a_function(const Node& node) {
     case Kind::kScan:
     case Kind::kTakeWhile:
     case Kind::kGroup:
+    case Kind::kMemorySource:  // a generator
       return true;
     default:
       return false;

@@ -4,7 +4,8 @@
 namespace plumber {
 namespace {
 
-constexpr double kWorthIt = 0.02;
+constexpr double kWorthIt = 0.02;    // of the rate
+constexpr double kWorthCores = 0.1;  // of the core seconds, where the rate stays
 
 /// True if an edit of the plan spells out how the node runs.
 bool is_written(const Settled& settled, NodeId id) {
@@ -53,8 +54,10 @@ void switch_autotune_off(const Problem& problem, Settled& settled) {
   if (!problem.pipeline->options.autotune || !leaves_nothing_to_tune(problem, settled)) return;
   Settled without = settled;
   without.autotune_off = true;
-  const double with_s = evaluate(problem, settled).period_s;
-  if (evaluate(problem, without).period_s > with_s * (1 - kWorthIt)) return;
+  const Evaluation on = evaluate(problem, settled), off = evaluate(problem, without);
+  const bool faster = off.period_s <= on.period_s * (1 - kWorthIt);
+  const bool cheaper = off.cpu_s <= on.cpu_s * (1 - kWorthCores);
+  if (!faster && !cheaper) return;
   settled.autotune_off = true;
   settled.any_edit = true;
 }

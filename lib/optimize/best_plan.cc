@@ -7,6 +7,7 @@
 #include "optimize/autotune.h"
 #include "optimize/ledger.h"
 #include "optimize/predicted.h"
+#include "optimize/short_calls.h"
 #include "optimize/shrink.h"
 
 namespace plumber {
@@ -87,6 +88,11 @@ Finished finish(const Problem& problem, const Choices& choices, const SearchOpti
   if (can_do_without_autotune(problem)) planned.costs = problem.untuned;
   Finished finished;
   finished.found = search(planned, choices, options);
+  const double stock_s = evaluate(problem, problem.stock).period_s;
+  const bool faster = finished.found.best.period_s * (1 + kTolerance) < stock_s;
+  if (faster && options.period_s <= 0) {  // a target wants fewest changes
+    move_short_calls(planned, choices, options.memory_bytes, finished.found);
+  }
   finished.settled = settle(planned, choices, finished.found.best.decisions, options.memory_bytes);
   const bool unchanged = !finished.settled.any_edit && reached_by_stock(problem, options.period_s);
   if (unchanged) return finished;

@@ -226,7 +226,7 @@ class Builder {
   void add_prefetch(NodeId id) {
     if (!setting(id).prefetch_above) return;
     const bool at_end = id == last_node(*problem_.pipeline);
-    const std::int64_t size = at_end ? 2 : prefetch_size(problem_, id, now_.period_s);
+    const std::int64_t size = prefetch_size(problem_, id, now_.period_s);
     const std::string reason = at_end
                                    ? "the next element is made while the consumer works on this one"
                                    : "what is above it and what is below it run on two threads";
@@ -248,6 +248,8 @@ class Builder {
     add(EditKind::kSetBuffer, id,
         now == kAutotune && fits_as_it_is()
             ? "a number in place of AUTOTUNE, which takes more while memory is free"
+        : grows && settled_.buffers[id] > 2
+            ? "elements come so fast that a shallow buffer puts both threads to sleep at each"
         : grows ? "one element in the consumer's hands, one ready, one in the making"
                 : "the program holds more than the memory it may use",
         static_cast<std::int64_t>(settled_.buffers[id]));
@@ -329,10 +331,13 @@ class Builder {
   void add_autotune_off() {
     Settled without = settled_;
     without.autotune_off = false;
-    add_option(kAutotuneOption, false,
-               "every number is fixed: nothing is left to tune, and counting for it takes time in "
-               "each element")
-        .gain_per_s = lost_per_s(without);
+    Edit& edit =
+        add_option(kAutotuneOption, false,
+                   "every number is fixed: nothing is left to tune, and counting for it takes time "
+                   "in each element");
+    constexpr double kNothing = 1e-3;  // of the rate: it saves core seconds
+    const double lost = lost_per_s(without);
+    if (lost * now_.period_s > kNothing) edit.gain_per_s = lost;
   }
 
   const Problem& problem_;

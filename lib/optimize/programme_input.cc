@@ -16,6 +16,7 @@ namespace {
 constexpr double kUsable = 0.92;  // share of the cores, where nothing says otherwise
 constexpr double kPause_s = 1e-3;
 constexpr double kFastElements_per_s = 2000;
+constexpr double kMostAtEnd_bytes = 4e6;
 constexpr double kMostBuffer_bytes = 64e6;  // a deeper buffer of large elements only fills memory
 
 struct SegmentSum {
@@ -274,13 +275,15 @@ ProgrammeInput programme_input(const Problem& problem, const Choices& choices,
 }
 
 int prefetch_size(const Problem& problem, NodeId id, double period_s) {
-  constexpr double kLeast = 2;
-  if (id == last_node(*problem.pipeline) || !(period_s > 0)) return static_cast<int>(kLeast);
-  const double rate = problem.cost(id).elements / period_s;
+  constexpr double kLeast = 2, kFast = 64, kMost = 512;
+  if (!(period_s > 0)) return static_cast<int>(kLeast);
+  const bool at_end = id == last_node(*problem.pipeline);
+  const double rate = (at_end ? 1 : problem.cost(id).elements) / period_s;
+  const double bridge = at_end ? kLeast : std::ceil(kPause_s * rate);
+  const double wanted = std::max(bridge, rate < kFastElements_per_s ? kLeast : kFast);
   const double bytes = std::max(1.0, problem.analysis->nodes[id].bytes_per_element);
-  const double wanted =
-      std::max(std::ceil(kPause_s * rate), rate < kFastElements_per_s ? 2.0 : 64.0);
-  return static_cast<int>(std::max(kLeast, std::min({wanted, 512.0, kMostBuffer_bytes / bytes})));
+  const double fitting = (at_end ? kMostAtEnd_bytes : kMostBuffer_bytes) / bytes;
+  return static_cast<int>(std::max(kLeast, std::min({wanted, kMost, fitting})));
 }
 
 }  // namespace plumber

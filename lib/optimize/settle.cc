@@ -189,8 +189,10 @@ void fix_numbers(const Problem& problem, Settled& settled) {
   const double bytes = problem.analysis->nodes[last].bytes_per_element;
   const bool single =
       problem.node(last).kind == Kind::kPrefetch && problem.node(last).buffer_size == 1;
-  if (single && settled.buffers[last] == 0 && settled.spare_bytes >= bytes)
-    settled.buffers[last] = 2;
+  if (!single || settled.buffers[last] != 0 || settled.spare_bytes < bytes) return;
+  const int wanted = prefetch_size(problem, last, period_s);
+  settled.buffers[last] =
+      std::max(2, static_cast<int>(std::min<double>(wanted, 1 + settled.spare_bytes / bytes)));
 }
 
 }  // namespace plumber

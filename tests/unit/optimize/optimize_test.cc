@@ -193,8 +193,23 @@ TEST_CASE("an inline predicate ends with a map, which TensorFlow would fuse with
   p.pipeline.machine.cores = 2;
   CHECK(story(optimize(p.pipeline, p.analysis, within(2, 8e9))) ==
         "E1 pass_through_filter FilterDataset/_1 - - | \n"
-        "E2 insert_prefetch BatchDatasetV2/_2 - 2 | .prefetch(2)  # at the end\n"
+        "E2 insert_prefetch BatchDatasetV2/_2 - 64 | .prefetch(64)  # at the end\n"
         "E3 set_options - experimental_optimization.map_and_batch_fusion false | "
+        "options.experimental_optimization.map_and_batch_fusion = False\n");
+}
+
+TEST_CASE("short calls leave their threads where the plan is as fast without them") {
+  SmallPipeline p;
+  const NodeId range = p.source("RangeDataset", {.work_ms = 0.02, .elements = 64});
+  const NodeId scale = p.parallel_map(range, "_scale", 2, {.work_ms = 0.002, .calls = 1});
+  const NodeId rows = p.add("UniqueDataset", {scale}, {.work_ms = 0.3, .elements = 128});
+  p.finish(p.batch(filter(p, rows), 64, {.work_ms = 0.1, .bytes = 1e4}));
+  p.pipeline.machine.cores = 2;
+  CHECK(story(optimize(p.pipeline, p.analysis, within(2, 8e9))) ==
+        "E1 inline ParallelMapDatasetV2/_1 - - | \n"
+        "E2 pass_through_filter FilterDataset/_3 - - | \n"
+        "E3 insert_prefetch BatchDatasetV2/_4 - 2 | .prefetch(2)  # at the end\n"
+        "E4 set_options - experimental_optimization.map_and_batch_fusion false | "
         "options.experimental_optimization.map_and_batch_fusion = False\n");
 }
 
