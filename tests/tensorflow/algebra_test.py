@@ -93,6 +93,18 @@ class ReorderTest(MovesTest):
         self.assert_not_moved(Range(2000).map(hashed).take(1000), "reorder",
                               "too little; a take stops asking")
 
+    def test_take_below_a_parallel_map_whose_calls_it_would_throw_away(self):
+        """Each end of a pass throws away what the calls in flight have begun. An element beyond the
+        take whose function fails is not seen before and not computed after."""
+        def fails_from_ten_on(x):
+            return hashed(x + 1000 // tf.maximum(10 - x, 0))
+
+        dataset = Range(5000).map(fails_from_ten_on, num_parallel_calls=16).take(10).repeat(200)
+        self.assert_moved(dataset, "reorder")
+        self.assertIn("the take throws away", " ".join(e["reason"] for e in self.plan["edits"]))
+        self.assert_not_moved(Range(5000).map(noisy, num_parallel_calls=16).take(10).repeat(200),
+                              "reorder", "by chance")
+
     def test_shuffle_below_a_map_of_large_elements(self):
         def filled(x):
             return tf.fill([20_000], hashed(x))
