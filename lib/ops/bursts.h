@@ -4,7 +4,8 @@
 // records ahead (its buffer: 2 blocks unless the program says otherwise), so that all of them wait
 // together and what stands above stands still meanwhile. s per root element:
 //
-//   inner segment / readers + w (1 - b / B) r     r: the longest of the other bounds
+//   inner segment / readers + w (1 - b / B) r     r: the longest of the other bounds, of
+//                                                    the cores what reading leaves
 //                                                 w: share of the inner segment that is waiting,
 //                                                    from a half on
 //
