@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,7 @@ def parse():
     add("--only", choices=NAMES, action="append")
     add("--data", metavar="DIR", help="folder of make_testdata.py (default: made for this run)")
     add("--tuned", type=int, default=1, metavar="N", help="runs, bottleneck first (default: 1)")
+    add("--steps", type=int, default=4, help="of such a run at most (default: 4)")
     add("--orders", type=int, default=4, metavar="N", help="random orders (default: 4)")
     add("--seed", type=int, default=0, help="of the first random order")
     add("--seconds", type=float, default=0.5, help="of one run that measures a rate")
@@ -45,28 +45,26 @@ def parse():
     return parser.parse_args()
 
 
-class StepsTuner(plumber_tf.Tuner):
-    """Keeps the program of each step."""
-
-    def __init__(self, *arguments, folder, **how):
-        super().__init__(*arguments, one_step=True, **how)
-        self.kept, self.folder = [], folder
-
-    def keep(self, candidate):
-        super().keep(candidate)
-        self.kept.append(os.path.join(self.folder, f"step{len(self.kept)}.pb"))
-        shutil.copy(self.output, self.kept[-1])
-
-
 def tuned_rates(source, options, folder):
-    """Rates after each step, the bottleneck's, as multiples of the program's as written."""
-    tuner = StepsTuner(
-        source, os.path.join(folder, "tuned.pb"), limits(), folder=folder,
-        arguments=[("data_dir", options.data)], trace_s=options.trace_seconds, rate_s=0.5,
-        repeats=3, verify_s=1.0)
-    for row in tuner.run(4):
-        print(f"  {row.number}: {row.fate} {row.edits[0]['python']}", flush=True)
-    return multiples(source, tuner.kept, options)
+    """Rates after each step, the bottleneck's of a new trace, as multiples of the program's as
+    written: the steps of `tune --one-step`, all kept."""
+    files = []
+    for number in range(options.steps):
+        best, file = (files or [source])[-1], os.path.join(folder, f"step{number}.pb")
+        arguments = [] if files else [("data_dir", options.data)]
+        trace = file + ".trace.pb"
+        with plumber_tf.Program(best, arguments) as program:
+            program.record(trace, options.trace_seconds)
+        analysis = plumber_tf.analysis_of(trace, file + ".analysis.json")
+        plan = plumber_tf.optimized(trace, file, limits())
+        edits = plumber_tf.by_bottleneck(plumber_tf.changes(plan) if plan else [], analysis)
+        if not edits:
+            break
+        plumber_tf.with_edit(plan, edits[0], trace, file)
+        files.append(file)
+        print(f"  {number + 1}: {edits[0]['edit']} {edits[0]['node']} {edits[0]['python']}",
+              flush=True)
+    return multiples(source, files, options)
 
 
 def limits():
