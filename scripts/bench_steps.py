@@ -127,11 +127,13 @@ def rate(iterator, seconds):
 
 
 def measure(name, options, found):
+    """Yields whenever there is one more order in `found`."""
     source = str(NAMES[name])
     for _ in range(options.tuned):
         with tempfile.TemporaryDirectory() as folder:
             found["tuned"].append(tuned_rates(source, options, folder))
             print(f"{name}, bottleneck first:", in_words(found["tuned"][-1]), flush=True)
+            yield
     if options.orders == 0:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +143,7 @@ def measure(name, options, found):
             random.Random(seed).shuffle(order)
             found["random"].append(random_rates(source, case, order, options))
             print(f"{name}, random:", in_words(found["random"][-1]), flush=True)
+            yield
 
 
 def in_words(rates):
@@ -175,6 +178,12 @@ def results_so_far(path):
         return json.load(file)
 
 
+def save(results, path):
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(results, file)
+
+
 def main():
     options = parse()
     results = results_so_far(options.results)
@@ -185,11 +194,9 @@ def main():
                             options.data], check=True)
         for name in options.only or NAMES:
             found = results.setdefault(name, {"tuned": [], "random": []})
-            measure(name, options, found)
+            for _ in measure(name, options, found):
+                save(results, options.results)
             summary(name, found)
-    if options.results:
-        with open(options.results, "w", encoding="utf-8") as file:
-            json.dump(results, file)
 
 
 if __name__ == "__main__":
