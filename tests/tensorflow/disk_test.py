@@ -3,6 +3,7 @@
 of a source with a latency, the readers that are recommended for it."""
 import json
 import os
+import subprocess
 import sys
 import time
 import unittest
