@@ -43,6 +43,7 @@ set(ops_sources
     ops/analysis.cc
     ops/bookkeeping.cc
     ops/buffer_levels.cc
+    ops/bursts.cc
     ops/cache_class.cc
     ops/cardinality.cc
     ops/cardinality_rules.cc
@@ -72,6 +73,7 @@ set(ops_sources
     ops/rules.cc
     ops/settings.cc
     ops/size_error.cc
+    ops/take_waste.cc
     ops/visit_ratios.cc)
 set(lp_sources
     lp/glpk_solver.cc

@@ -2,19 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the algebraic moves bring: small pipelines, one for each, as TensorFlow runs them and as
 plumber rewrites them, with the moves and without. The three run in turn, so that whatever else the
-machine does falls on all of them.
+machine does falls on all of them. --slow-disk instead: what a longer cycle_length brings where each
+read waits, in the order of the files as it was and with leave to change it.
 
 Needs the built binary (PLUMBER, else on the PATH or build/release/apps/plumber).
 """
 import argparse
+import json
 import os
+import pathlib
 import statistics
+import sys
 import tempfile
 import time
 
-import tensorflow as tf
+if "--slow-disk" in sys.argv:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "tensorflow"))
+    import slow_disk
 
-import plumber_tf
+    slow_disk.run_again()
+
+import tensorflow as tf  # noqa: E402
+
+import plumber_tf  # noqa: E402
 
 Range = tf.data.Dataset.range
 
@@ -42,6 +52,10 @@ def batch_below_csv():
         return tf.stack([a, tf.cast(b, tf.float32)], 0), c * 2 - 1
 
     return lines.repeat().map(decoded).batch(64)
+
+
+def take_below_parallel():
+    return Range(1_000_000).map(costly, num_parallel_calls=16).take(16).repeat()
 
 
 def shuffle_below_large():
@@ -79,6 +93,7 @@ def costly_predicate():
 MOVES = {
     "shard, skip below a map": shard_and_skip,
     "batch below decode_csv": batch_below_csv,
+    "take(16) below a map with 16 calls": take_below_parallel,
     "shuffle below a map of 800 kB elements": shuffle_below_large,
     "unbatch + batch -> rebatch": rebatch,
     "batch + unbatch taken out": unbatch_of_batch,
@@ -93,32 +108,36 @@ def parse():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.3, help="of one run")
     parser.add_argument("--only", choices=MOVES, action="append")
+    parser.add_argument("--slow-disk", action="store_true", help="files whose reads wait 50 ms")
     return parser.parse_args()
 
 
-def rate(dataset, seconds):
+def rate(dataset, seconds, warm_s=0.0):
     """Root elements a second; passes that end begin again."""
-    iterator, count = iter(dataset.repeat()), 0
+    iterator = iter(dataset.repeat())
     next(iterator)
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
-        next(iterator)
-        count += 1
+    for pulled_s in (warm_s, seconds):
+        began, count = time.monotonic(), 0
+        while time.monotonic() - began < pulled_s:
+            next(iterator)
+            count += 1
     return count / (time.monotonic() - began)
 
 
-def programs(make, folder):
-    """The program as written, as planned without moves, as planned with them."""
-    dataset, trace = make(), os.path.join(folder, "trace.pb")
-    plumber_tf.record(dataset, 0.5, trace)
-    tuned = []
-    for name, options in (("without", ["--no-moves"]), ("with", [])):
-        path = os.path.join(folder, name + ".pb")
+def programs(dataset, folder, plans=(["--no-moves"], []), trace_s=0.5):
+    """The program as written, and as planned with these options; and what the plans predict."""
+    trace = os.path.join(folder, "trace.pb")
+    plumber_tf.record(dataset, trace_s, trace)
+    tuned, predicted = [], []
+    for number, options in enumerate(plans):
+        path, plan = (os.path.join(folder, f"{number}.{ending}") for ending in ("pb", "json"))
         plumber_tf.run_plumber("optimize", trace, "--cores", 2, "--mem", "1G", "--no-cache", "-q",
-                               *options, "-o", os.path.join(folder, name + ".json"), "--rewrite",
-                               path)
+                               *options, "--format", "json", "-o", plan, "--rewrite", path)
         tuned.append(plumber_tf.load(path))
-    return [dataset, *tuned]
+        with open(plan, encoding="utf-8") as file:
+            predicted.append(json.load(file)["predicted"])
+    return [dataset, *tuned], [predicted[0]["before_per_s"],
+                               *(one["after_per_s"] for one in predicted)]
 
 
 def in_words(rates):
@@ -126,22 +145,63 @@ def in_words(rates):
     return f"{middle:.0f} ({min(rates):.0f} … {max(rates):.0f})"
 
 
-def main():
-    options = parse()
+def waiting_readers():
+    """Many files of 20 kB records, two read at a time."""
+    names = [os.path.join(slow_disk.folder(), f"part-{i:02}") for i in range(32)]
+    for name in names:
+        with tf.io.TFRecordWriter(name) as writer:
+            for _ in range(200):
+                writer.write(os.urandom(20_000))
+
+    def work(record):
+        numbers = tf.cast(tf.io.decode_raw(record, tf.uint8), tf.float32)
+        return tf.reduce_sum(tf.sqrt(numbers) * tf.sin(numbers))
+
+    files = tf.data.Dataset.from_tensor_slices(names).repeat()
+    return (files.interleave(tf.data.TFRecordDataset, cycle_length=2, num_parallel_calls=2)
+            .map(work, num_parallel_calls=2).batch(16).prefetch(2))
+
+
+def rates_in_turn(runs, rounds, seconds, warm_s=0.0):
+    rates = [[] for _ in runs]
+    for _ in range(rounds):
+        for run, seen in zip(runs, rates):
+            seen.append(rate(run, seconds, warm_s))
+    return rates
+
+
+def measure_slow_disk(options):
+    slow_disk.disk(0, 0.05)
+    print("| reads of 50 ms, 32 files | predicted | measured |\n| --- | --- | --- |", flush=True)
+    with tempfile.TemporaryDirectory(prefix="plumber-moves-") as folder:
+        runs, predicted = programs(waiting_readers(), folder, ([], ["--allow", "reorder-files"]),
+                                   trace_s=3)
+        rates = rates_in_turn(runs, options.rounds, 3, warm_s=1)
+    for name, expected, seen in zip(("as written", "planned", "planned with --allow reorder-files"),
+                                    predicted, rates):
+        print(f"| {name} | {expected:.0f} | {in_words(seen)} |", flush=True)
+
+
+def measure_moves(options):
     print("| move | as written | planned without moves | with them | times as fast as these two |\n"
           "| --- | --- | --- | --- | --- |", flush=True)
     for name, make in MOVES.items():
         if options.only and name not in options.only:
             continue
         with tempfile.TemporaryDirectory(prefix="plumber-moves-") as folder:
-            runs = programs(make, folder)
-            rates = [[] for _ in runs]
-            for _ in range(options.rounds):
-                for run, seen in zip(runs, rates):
-                    seen.append(rate(run, options.seconds))
+            runs, _ = programs(make(), folder)
+            rates = rates_in_turn(runs, options.rounds, options.seconds)
         middle = [statistics.median(seen) for seen in rates]
         gains = ", ".join(f"{middle[2] / other:.2f}" for other in middle[:2])
         print(f"| {name} | {' | '.join(map(in_words, rates))} | {gains} |", flush=True)
+
+
+def main():
+    options = parse()
+    if options.slow_disk:
+        measure_slow_disk(options)
+    else:
+        measure_moves(options)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@
 #include "ops/laws.h"
 #include "ops/memory_ledger.h"
 #include "ops/size_error.h"
+#include "ops/take_waste.h"
 #include "ops/visit_ratios.h"
 
 namespace plumber {
@@ -27,6 +28,7 @@ constexpr double kNextOneTensor_s = 45e-6;
 constexpr double kNextManyTensors_s = 110e-6;
 
 constexpr double kTolerance = 0.1;
+constexpr double kEndless = 1e15;  // elements
 constexpr double kConsumerBound = 0.10, kBalanced = 0.25;
 
 // An empty next() was part of each period of a bare trace: it took no longer than that.
@@ -206,6 +208,29 @@ void add_sizes(const Pipeline& p, const VisitRatios& ratios, Analysis& a) {
   add_disk_bytes(p, a);
 }
 
+// Takes that end a pass before their input ends.
+void note_takes(const Pipeline& p, Analysis& a) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    const double count = static_cast<double>(p[n].count.value_or(0));
+    if (p[n].kind != Kind::kTake || count < 1 || p[n].inputs.size() != 1) continue;
+    const Cardinality& input = a.nodes[p[n].inputs.front()].elements_per_epoch;
+    double& left = a.costs.nodes[n].elements_left;
+    if (input.kind == Cardinality::Kind::kKnown) left = std::max(0.0, input.elements - count);
+    if (input.kind == Cardinality::Kind::kInfinite) left = kEndless;
+  }
+  const auto begun = begun_below_takes(p, a.costs, a.setting);
+  if (!begun) return;
+  // The time of a parallel map is that of all its calls, and was shared among the elements that
+  // left it.
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto n = static_cast<NodeId>(i);
+    const double calls_an_element = (*begun)[n].work / (*begun)[n].elements;
+    for (double* value : {&a.costs.nodes[n].work_s, &a.costs.nodes[n].cpu_s})
+      *value /= calls_an_element;
+  }
+}
+
 void warn(const Pipeline& p, const CounterWindow& w, bool traced_think_time, Analysis& a) {
   constexpr double kShort_s = 0.5, kFew = 10;
   a.warnings = p.warnings;
@@ -289,6 +314,7 @@ Analysis analyze(const Pipeline& pipeline, const AnalysisOptions& options) {
   for (std::size_t i = 0; i < pipeline.size(); ++i)
     a.setting[static_cast<NodeId>(i)].cached = filled[static_cast<NodeId>(i)];
   add_sizes(pipeline, ratios, a);
+  note_takes(pipeline, a);
 
   // Bounds: from here on demands are fixed.
   if (!pipeline.dumps.empty()) {

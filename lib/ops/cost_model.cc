@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/bursts.h"
 #include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
+#include "ops/take_waste.h"
 
 namespace plumber {
 namespace {
@@ -384,7 +386,12 @@ PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting) {
 
 Evaluation evaluate(const Pipeline& pipeline, const Costs& costs, const Setting& setting,
                     const Machine& machine) {
-  return Evaluator(pipeline, costs, setting, machine).run();
+  const auto begun = begun_below_takes(pipeline, costs, setting);
+  const Costs wasteful = begun ? with_waste(costs, *begun) : Costs();
+  const Costs& all = begun ? wasteful : costs;
+  Evaluation result = Evaluator(pipeline, all, setting, machine).run();
+  add_bursts(pipeline, all, setting, result);
+  return result;
 }
 
 }  // namespace plumber

@@ -67,6 +67,7 @@ struct NodeCost {
   bool python = false;    // holds the Python lock
   double file_cache_bytes = 0;  // what a cache on disk above it holds (file_cache.h)
   double bookkeeping_s = 0;     // of work_s and cpu_s, what a program without AUTOTUNE saves
+  double elements_left = 0;     // of a take: in a pass of its input when it ends (take_waste.h)
   bool work_clamped = false;    // node time is mostly hand-off: too small to measure
 };
 

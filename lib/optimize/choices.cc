@@ -28,6 +28,9 @@ std::string why_not_parallel(const Problem& problem, NodeId id) {
   if (problem.cost(id).python) {
     return "its function is Python: calls hold one lock, so more of them in flight bring nothing";
   }
+  if (cycle_is_computed(node)) {
+    return "its cycle_length is computed when the program runs, and may be less than the calls";
+  }
   if (copies_little(node, problem.cost(id))) {
     return "copying its elements is less work than handing them to another thread";
   }

@@ -93,8 +93,9 @@ class ChunkFinder {
     const NodeId above = readers_[run.back()].front();
     const Node& batch = p_[above];
     const bool plain = batch.op == "BatchDatasetV2" || batch.op == "PaddedBatchDatasetV2";
-    return plain && !batch.outer && batch.count.value_or(0) > 0 ? std::optional(above)
-                                                                : std::nullopt;
+    return plain && batch.scalars_known && !batch.outer && batch.count.value_or(0) > 0
+               ? std::optional(above)
+               : std::nullopt;
   }
 
   // Cores that have enough chunks of an epoch.

@@ -49,4 +49,9 @@ std::span<const ModeChange> mode_changes(std::string_view op) {
   return {first, last};
 }
 
+bool cycle_is_computed(const Node& node) {
+  return node.kind == Kind::kInterleave && op_traits(node.op).cycle_input != 0 &&
+         !node.cycle_length && !node.scalars_known;
+}
+
 }  // namespace plumber

@@ -21,4 +21,8 @@ struct ModeChange {
 /// The lines of an op, in the order of preference. Empty for an op that only runs one way.
 std::span<const ModeChange> mode_changes(std::string_view op);
 
+/// True for an interleave whose cycle_length is no constant: TensorFlow refuses more calls than
+/// that, and how many it is nobody knows.
+bool cycle_is_computed(const Node& node);
+
 }  // namespace plumber

@@ -142,6 +142,9 @@ class Finder {
         return "places are drawn without a look at the elements: " +
                (then == before ? "the map may as well be called after them"
                                : "it holds elements of " + then + " instead of " + before);
+      case Kind::kTake:
+        return "the map begins no calls whose results the take throws away when it has its " +
+               counted(static_cast<double>(node.count.value_or(0)), "element");
       default:
         return "the map is not called for elements that are thrown away";
     }
@@ -185,8 +188,7 @@ class Finder {
       found_.legal.back().for_memory = p_[id].kind == Kind::kShuffle;
       if (p_[id].kind == Kind::kTake)
         found_.legal.back().why_little =
-            "a take stops asking, so the map below it is not called "
-            "for what is cut off anyway";
+            "a take stops asking, and of calls only those in flight are for what is cut off";
     }
   }
 

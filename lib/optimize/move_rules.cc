@@ -96,6 +96,11 @@ bool keeps_any_order(Kind kind) {
 
 }  // namespace
 
+std::string why_not_copied(const Node& node) {
+  if (node.scalars_known) return "";
+  return "a scalar input of it is computed when the program runs";
+}
+
 std::string why_not_exact(const Pipeline& pipeline, NodeId id) {
   const Node& node = pipeline[id];
   if (!node.function) return "its function is not known";
@@ -135,7 +140,7 @@ Objection objection_to_move_inside(const Pipeline& pipeline, NodeId map, NodeId 
     return {fmt::format("its function reaches control flow ({}), which only runs dispatched",
                         facts.control_flow.front()),
             {}};
-  return {};
+  return {why_not_copied(pipeline[map]), {}};
 }
 
 std::string objection_to_chunks(const Pipeline& pipeline, NodeId id) {
@@ -151,6 +156,7 @@ std::string objection_to_chunks(const Pipeline& pipeline, NodeId id) {
   if (!facts.control_flow.empty() || facts.recursive)
     return "its function reaches control flow, which only runs dispatched";
   if (const std::string errors = why_errors_matter(pipeline); !errors.empty()) return errors;
+  if (const std::string computed = why_not_copied(node); !computed.empty()) return computed;
   return why_calls_matter(pipeline, facts);
 }
 
@@ -187,6 +193,8 @@ NodeId below_identities(const Pipeline& pipeline, NodeId id) {
 Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch) {
   const Node* batch = &pipeline[below_identities(pipeline, unbatch)];
   if (!is_plain_batch(batch->op)) return {"no plain batch stands below it", {}};
+  if (!batch->scalars_known)
+    return {said(*batch) + " computes when it runs whether it drops a partial last batch", {}};
   if (batch->drop_remainder)
     return {said(*batch) + " drops a partial last batch, whose elements would come back", {}};
   if (batch->threading == Threading::kParallelCalls && !batch->deterministic)

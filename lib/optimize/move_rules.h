@@ -11,6 +11,10 @@
 //                               random f each epoch draws anew: only with the permission unfreeze
 //   batch                       f needs a batch form (pipeline/batch_form.h)
 //
+// Below a take f is not called for what the take cuts off. A parallel map begins such calls, and
+// throws their results away unseen when the take ends the pass, errors among them: an element
+// beyond the take whose f fails has made no program fail before, and makes none fail after.
+//
 // f is then called for other elements than before (fewer), at other times. What could tell: state,
 // Python, and errors. An error that f raises on an element that is now skipped is not raised; it is
 // seen by all programs but those that ignore errors, which would get other elements: refused.
@@ -42,6 +46,9 @@ std::string objection_to_chunks(const Pipeline& pipeline, NodeId id);
 /// Why an interleave must not read more data sets in turn, whoever permits it: nodes above look at
 /// the order of its elements. Empty: it may.
 std::string why_not_lengthened(const Pipeline& pipeline, NodeId interleave);
+
+/// Why the node cannot stand in another function, which knows constants only; empty: it can.
+std::string why_not_copied(const Node& node);
 
 /// The first node below `id` that is no map which changes nothing: .unbatch() puts one below its
 /// op.

@@ -147,7 +147,7 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above) {
     a.nodes[above].bytes_per_element =
         bytes * static_cast<double>(std::max<std::int64_t>(1, p[above].count.value_or(1)));
   } else {
-    // A take stops pulling by itself: there is nothing to save.
+    // A take stops pulling by itself: what is saved are calls in flight (ops/take_waste.h).
     if (cost.elements > 0 && p[above].kind != Kind::kTake)
       scale(node, cost, std::min(1.0, elements / cost.elements));
     a.nodes[above].bytes_per_element = bytes;

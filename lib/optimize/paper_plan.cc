@@ -16,7 +16,8 @@ namespace {
 
 bool sets_calls(const Node& node) {
   const auto changes = mode_changes(node.op);
-  return !node.outer && !changes.empty() && changes.front().edit == EditKind::kSetParallelism;
+  return !node.outer && !changes.empty() && !cycle_is_computed(node) &&
+         changes.front().edit == EditKind::kSetParallelism;
 }
 
 double traced_calls(const Pipeline& pipeline, const Analysis& analysis, NodeId id) {

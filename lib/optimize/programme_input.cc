@@ -8,6 +8,7 @@
 #include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
+#include "ops/take_waste.h"
 #include "optimize/ledger.h"
 
 namespace plumber {
@@ -26,12 +27,12 @@ struct SegmentSum {
 
 class InputOf {
  public:
-  InputOf(const Problem& problem, const Choices& choices, const Setting& setting)
+  InputOf(const Problem& problem, const Choices& choices, const Setting& setting, Evaluation now)
       : problem_(problem),
         choices_(choices),
         setting_(setting),
         hand_off_(problem.costs.hand_off),
-        now_(evaluate(problem, setting)),
+        now_(std::move(now)),
         active_(active_nodes(*problem.pipeline, setting)),
         pauses_(pauses_above(*problem.pipeline, problem.costs, setting)) {
     sum_segments();
@@ -271,7 +272,12 @@ class InputOf {
 
 ProgrammeInput programme_input(const Problem& problem, const Choices& choices,
                                const Setting& setting) {
-  return InputOf(problem, choices, setting).run();
+  Evaluation now = evaluate(problem, setting);
+  const auto begun = begun_below_takes(*problem.pipeline, problem.costs, setting);
+  if (!begun) return InputOf(problem, choices, setting, std::move(now)).run();
+  Problem with_begun = problem;
+  with_begun.costs = with_waste(problem.costs, *begun);
+  return InputOf(with_begun, choices, setting, std::move(now)).run();
 }
 
 int prefetch_size(const Problem& problem, NodeId id, double period_s) {

@@ -162,7 +162,8 @@ void settle_first_epoch(const Problem& problem, const Choices& choices, Settled&
 
 bool can_be_fixed(const Problem& problem, NodeId id) {
   const bool reachable = !problem.node(id).outer && !never_ran(problem, id);
-  return reachable && problem.machine.cores >= 2 && !mode_changes(problem.node(id).op).empty();
+  return reachable && problem.machine.cores >= 2 && !cycle_is_computed(problem.node(id)) &&
+         !mode_changes(problem.node(id).op).empty();
 }
 
 void fix_numbers(const Problem& problem, Settled& settled) {

@@ -91,8 +91,9 @@ class Shrinking {
   void shrink_calls() {
     const auto holds_calls = [&](NodeId id) {
       const auto changes = mode_changes(problem_.node(id).op);
-      return !changes.empty() && changes.front().mode == problem_.stock[id].mode &&
-             calls_now(id) > 1 && in_flight_bytes(problem_, id, problem_.stock[id]) > 0;
+      return !changes.empty() && !cycle_is_computed(problem_.node(id)) &&
+             changes.front().mode == problem_.stock[id].mode && calls_now(id) > 1 &&
+             in_flight_bytes(problem_, id, problem_.stock[id]) > 0;
     };
     const std::vector<NodeId> nodes = to_change(largest_first(holds_calls));
     const double period_s = period_to_fit(nodes);

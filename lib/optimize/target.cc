@@ -17,6 +17,7 @@ constexpr double kReached = 1 - 1e-9;  // of a target: up to rounding
 constexpr double kPlentyCores = 4096;
 constexpr double kPlenty_bytes = 1e15;
 constexpr double kMiB = 0x1p20;
+constexpr double kTriedNodes = 12'000, kFewestTries = 4, kMostTries = 80;
 constexpr double kNear = 1.01;  // memory that would do is told so exactly
 
 bool reaches(const Problem& problem, const Settled& settled, double rate_per_s) {
@@ -103,47 +104,78 @@ double with_limits_per_s(const Problem& problem, const Limits& limits) {
   return plan.fits && period_s > 0 ? 1 / period_s : 0;
 }
 
-/// Fewest cores with these other limits, as an option. From below: with very many the calls in
-/// flight no longer fit the memory.
-std::string cores_that_do(const Problem& problem, Limits limits) {
-  const double target = *problem.options->target_rate_per_s * kReached;
-  const auto enough = [&](double n) {
-    limits.cores = n;
-    return with_limits_per_s(problem, limits) >= target;
-  };
-  std::optional<double> cores;
-  for (double most = limits.cores; !cores && most <= kPlentyCores; most *= 2)
-    cores = fewest_cores(most, enough);
-  return cores ? fmt::format("--cores {:.0f}", *cores * limits.processes) : "";
-}
-
-/// Least memory with these other limits, as an option.
-std::string memory_that_does(const Problem& problem, Limits limits) {
-  const double target = *problem.options->target_rate_per_s * kReached;
-  double low = limits.memory_bytes, high = kPlenty_bytes;  // low is not enough, high is
-  limits.memory_bytes = high;
-  if (with_limits_per_s(problem, limits) < target) return "";
-  while (high > low * kNear && high - low > kMiB) {
-    limits.memory_bytes = std::sqrt(std::max(low, kMiB) * high);
-    (with_limits_per_s(problem, limits) >= target ? high : low) = limits.memory_bytes;
+/// Looks for the budget that would do, with so many plans as a program of this size has time for.
+class EnoughBudget {
+ public:
+  EnoughBudget(const Problem& problem) : problem_(problem), limits_(problem.options->limits) {
+    const auto nodes = static_cast<double>(problem.pipeline->size());
+    left_ = static_cast<int>(std::clamp(kTriedNodes / nodes, kFewestTries, kMostTries));
   }
-  return fmt::format("--mem {:.0f}M", std::ceil(high * limits.processes / kMiB));
-}
 
-/// The budget that would do: more of one thing, and of which, else of all.
-std::string what_would_do(const Problem& problem) {
-  const Limits& limits = problem.options->limits;
-  const Limits plenty = {kPlentyCores, kPlenty_bytes, {}};
-  const double target = *problem.options->target_rate_per_s * kReached;
-  const std::string cores = cores_that_do(problem, limits);
-  const std::string memory = memory_that_does(problem, limits);
-  const std::string either = cores.empty() || memory.empty() ? "" : " or ";
-  if (!cores.empty() || !memory.empty()) return cores + either + memory + " would do";
-  Limits read_at_once = limits;
-  read_at_once.disks.clear();
-  if (with_limits_per_s(problem, read_at_once) >= target) return "A faster disk would do";
-  return cores_that_do(problem, plenty) + " with memory and disk without end would do";
-}
+  /// More of one thing, and of which, else of all.
+  std::string in_words() {
+    const std::string text = what_would_do();
+    if (!cut_) return text;
+    return text + "; less may do too, but so large a program is not tried with more budgets";
+  }
+
+ private:
+  bool any_left() {
+    cut_ = cut_ || left_ <= 0;
+    return left_ > 0;
+  }
+
+  bool reach(const Limits& limits) {
+    --left_;
+    return with_limits_per_s(problem_, limits) >= *problem_.options->target_rate_per_s * kReached;
+  }
+
+  /// Fewest cores with these other limits, as an option. From below: with very many the calls in
+  /// flight no longer fit the memory.
+  std::string cores_that_do(Limits limits) {
+    double low = std::floor(limits_.cores), high = 0;  // low is not enough, high is
+    for (limits.cores = 2 * std::ceil(limits_.cores); high == 0; limits.cores *= 2) {
+      if (limits.cores > kPlentyCores || !any_left()) return "";
+      (reach(limits) ? high : low) = limits.cores;
+    }
+    while (high - low > 1 && any_left()) {
+      limits.cores = std::floor((low + high) / 2);
+      (reach(limits) ? high : low) = limits.cores;
+    }
+    return fmt::format("--cores {:.0f}", high * limits.processes);
+  }
+
+  /// Least memory with these other limits, as an option.
+  std::string memory_that_does(Limits limits) {
+    double low = limits.memory_bytes, high = kPlenty_bytes;  // low is not enough, high is
+    limits.memory_bytes = high;
+    if (!any_left() || !reach(limits)) return "";
+    while (high > low * kNear && high - low > kMiB && any_left()) {
+      limits.memory_bytes = std::sqrt(std::max(low, kMiB) * high);
+      (reach(limits) ? high : low) = limits.memory_bytes;
+    }
+    return fmt::format("--mem {:.0f}M", std::ceil(high * limits.processes / kMiB));
+  }
+
+  std::string what_would_do() {
+    const Limits plenty = {kPlentyCores, kPlenty_bytes, {}};
+    const std::string cores = cores_that_do(limits_);
+    const std::string memory = memory_that_does(limits_);
+    const std::string either = cores.empty() || memory.empty() ? "" : " or ";
+    if (!cores.empty() || !memory.empty()) return cores + either + memory + " would do";
+    Limits read_at_once = limits_;
+    read_at_once.disks.clear();
+    if (any_left() && reach(read_at_once)) return "A faster disk would do";
+    std::string all = cores_that_do(plenty);
+    if (all.empty()) all = fmt::format("--cores {:.0f}", plenty.cores * plenty.processes);
+    return all + " with memory and disk without end would do";
+  }
+
+  const Problem& problem_;
+  const Limits& limits_;
+  int left_ = 0;  // budgets that may still be tried
+  bool cut_ = false;
+};
 
 }  // namespace
 
@@ -201,7 +233,7 @@ std::string what_stops(const Problem& problem, double most_per_s,
   plenty.limits = {kPlentyCores, kPlenty_bytes, {}};
   const Problem richer = problem_with(*problem.pipeline, *problem.analysis, plenty);
   const BestPlan plan = best_plan(richer, {0, true});
-  if (reaches(richer, plan.settled, target)) return text + ". " + what_would_do(problem);
+  if (reaches(richer, plan.settled, target)) return text + ". " + EnoughBudget(problem).in_words();
   const Evaluation best = evaluate(richer, plan.settled);
   const auto limit = best.bounds.empty() ? std::nullopt : std::optional(best.bounds.front());
   return fmt::format("{}. No budget reaches it: with cores, memory and disk without end it is {}{}",

@@ -113,6 +113,18 @@ bool may_be_compressed(const GraphScope& scope, const NodeDef& def) {
   return !scope.text(def, fixed ? 5 : 1).value_or("?").empty();
 }
 
+// What a node can only be moved with: a copy of a constant reads nothing.
+bool scalars_are_known(const GraphScope& scope, const NodeDef& def, const OpTraits& traits) {
+  if (traits.dataset_inputs != 1) return true;  // such nodes stay where they are
+  const auto* captured = attribute(def, "Targuments");
+  int place = traits.dataset_inputs + (captured ? captured->list().type_size() : 0);
+  for (; place < def.input_size() && producer_of(def.input(place)) != ""; ++place) {
+    const NodeDef* source = scope.input(def, place);
+    if (!source || source->op() != "Const") return false;
+  }
+  return true;
+}
+
 void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& traits, Node& node) {
   const auto scalar = [&](int place) -> std::optional<std::int64_t> {
     return place == 0 ? std::nullopt : scope.integer(def, place);
@@ -129,6 +141,7 @@ void read_scalars(const GraphScope& scope, const NodeDef& def, const OpTraits& t
     node.drop_remainder = scope.boolean(def, -1).value_or(false);
   if (def.op() == "SlidingWindowDataset") node.drop_remainder = flag(def, "drop_remainder", true);
   node.source_elements = source_elements(scope, def);
+  node.scalars_known = scalars_are_known(scope, def, traits);
   if (node.kind == Kind::kCache) node.cache_file = scope.text(def, 1).value_or("");
   node.compressed = may_be_compressed(scope, def);
   node.fixed_seed = has_fixed_seed(scope, def, traits);

@@ -133,6 +133,7 @@ struct Node {
   int components = 1;         // tensors of one element
   bool equal_shapes = false;  // its elements are plain tensors that all have the same shapes
   bool plain_tensors = true;  // they hold no sparse or ragged tensors, and the program says so
+  bool scalars_known = true;  // all inputs but data sets and what functions capture are constants
 
   // What ran (model: state_value of a tunable parameter; opstats: traced parallelism).
   std::optional<double> traced_parallelism;

@@ -32,6 +32,14 @@ NodeDef* Body::find(std::string_view name) const {
 
 NodeDef* Body::producer(std::string_view input) const { return find(input_node(input)); }
 
+NodeDef* Body::value_of(std::string_view input) const {
+  constexpr int kMostIdentities = 64;  // a longer chain, or a loop, is not followed to its end
+  NodeDef* node = producer(input);
+  for (int steps = kMostIdentities; node && node->op() == "Identity" && steps > 0; --steps)
+    node = node->input_size() > 0 ? producer(node->input(0)) : nullptr;
+  return node;
+}
+
 void Body::note_reader(std::string_view input, NodeDef* node) {
   readers_[std::string(input_node(input))].push_back(node);
 }

@@ -34,6 +34,9 @@ class Body {
   /// The node behind a data or control input, or nullptr.
   tensorflow::NodeDef* producer(std::string_view input) const;
 
+  /// The same, through Identity: what gives the value.
+  tensorflow::NodeDef* value_of(std::string_view input) const;
+
   /// The nodes that read an output of `node` as data, each once.
   std::vector<tensorflow::NodeDef*> readers(const tensorflow::NodeDef& node);
 

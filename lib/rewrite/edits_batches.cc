@@ -118,7 +118,7 @@ void remove_batch_pair(Rewriting& program, const Edit& edit) {
   absorb_identities(program, place, edit);
   NodeDef& batch = only_input(*place.body, *place.node, Kind::kBatch, "a batch");
   if (!is_plain_batch(batch.op())) refuse(fmt::format("{} changes its elements", batch.op()));
-  if (!is_false(place.body->producer(batch.input(data_inputs(batch) - 1))))
+  if (!is_false(place.body->value_of(batch.input(data_inputs(batch) - 1))))
     refuse("the batch drops a partial last batch, whose elements would come back",
            "only a batch with drop_remainder=False can go");
   check_plain_tensors(*place.node);

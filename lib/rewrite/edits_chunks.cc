@@ -141,7 +141,7 @@ void insert_chunks(Rewriting& program, const Edit& edit) {
 namespace {
 
 std::int64_t batch_size_of(const Body& body, const NodeDef& batch) {
-  const NodeDef* size = data_inputs(batch) > 1 ? body.producer(batch.input(1)) : nullptr;
+  const NodeDef* size = data_inputs(batch) > 1 ? body.value_of(batch.input(1)) : nullptr;
   return size ? integer_value(*size).value_or(0) : 0;
 }
 

@@ -78,7 +78,7 @@ std::vector<NodeDef> scalars_of(const Body& body, const NodeDef& map) {
   std::vector<NodeDef> scalars;
   const bool is_parallel_map = op_traits(map.op()).parallelism_input != 0;
   for (int i = 1 + captured_arguments(map); i < data_inputs(map); ++i) {
-    const NodeDef* source = body.producer(map.input(i));
+    const NodeDef* source = body.value_of(map.input(i));
     if (!source || source->op() != "Const")
       refuse(fmt::format("its input {} is not a constant", i),
              is_parallel_map ? "make it sequential or inline first" : "");

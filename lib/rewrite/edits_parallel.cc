@@ -51,8 +51,11 @@ const Form* form_of_parallel(std::string_view op) {
 void check_cycle(const Body& body, const NodeDef& node, std::int64_t calls) {
   const OpTraits& traits = op_traits(node.op());
   const int index = input_place(traits.cycle_input, data_inputs(node));
-  const NodeDef* source = index < 0 ? nullptr : body.producer(node.input(index));
+  const NodeDef* source = index < 0 ? nullptr : body.value_of(node.input(index));
   const auto cycle = source ? integer_value(*source) : std::nullopt;
+  if (traits.kind == Kind::kInterleave && index >= 0 && !cycle && calls > 0)
+    refuse("its cycle_length is computed when the program runs, and may be less than the calls",
+           "give -1 for AUTOTUNE");
   if (traits.kind == Kind::kInterleave && cycle && *cycle > 0 && calls > *cycle)
     refuse(fmt::format("{} calls are more than its cycle_length of {}", calls, *cycle),
            fmt::format("give {} or fewer; another cycle_length changes the order", *cycle));

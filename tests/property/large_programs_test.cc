@@ -37,5 +37,21 @@ TEST_CASE("chains of three thousand maps") {
   }
 }
 
+TEST_CASE("a target that three thousand maps miss: few budgets are tried, which is said") {
+  const SmallPipeline p = chain_of_maps(3000, 1, true);
+  OptimizeOptions options;
+  options.limits.cores = 16;
+  options.limits.memory_bytes = 1e9;
+  const double reached_per_s = optimize(p.pipeline, p.analysis, options).predicted.after_per_s;
+  options.target_rate_per_s = 20 * reached_per_s;
+  const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+  CHECK(result.status == PlanStatus::kInfeasible);
+  REQUIRE(!result.warnings.empty());
+  const std::string& said = result.warnings.back();
+  INFO(said);
+  CHECK(said.find("would do") != std::string::npos);
+  CHECK(said.find("less may do too") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace plumber

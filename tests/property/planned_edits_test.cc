@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What optimize plans, rewrite makes: on chains of stages drawn at random, batches of batches and
-// of elements of unknown shapes or sparse ones among them, with costs drawn at random; and so of
-// every move that is legal, whatever it brings.
+// of elements of unknown shapes or sparse ones among them, and scalars that are computed or stand
+// behind an Identity, with costs drawn at random; and so of every move that is legal, whatever it
+// brings.
 #include <fmt/format.h>
 
 #include <map>
@@ -21,7 +22,10 @@ namespace {
 
 const std::string kConstants =
     "two = 2\nseven = 7\nmany = 6000\nzero = 0\nno = false\nyes = true\nmemory = \"\"\n"
-    "handle = resource \"MemoryCache_0\"\n";
+    "handle = resource \"MemoryCache_0\"\n"
+    "two_same = Identity(two)\nseven_same = Identity(seven)\nno_same = Identity(no)\n"
+    "yes_same = Identity(yes)\ntwo_computed = Abs(two)\nseven_computed = Abs(seven)\n"
+    "no_computed = LogicalNot(yes)\nyes_computed = LogicalNot(no)\n";
 
 const std::string kFunctions = R"(def twice(x: int64) -> z: int64 = sum:z:0
   sum = AddV2(x, x)
@@ -85,6 +89,12 @@ class RandomProgram {
 
   std::string top() const { return counters_.back().name; }
 
+  // The constant itself, mostly.
+  std::string scalar(const std::string& name) {
+    if (!one_in(4)) return name;
+    return name + (one_in(2) ? "_same" : "_computed");
+  }
+
   void add(const std::string& node, double elements) {
     const std::string name = fmt::format("n{}", counters_.size());
     std::string spec = type_;
@@ -116,11 +126,22 @@ class RandomProgram {
       case 6:
         if (type_ != "int64" || !one_in(3)) return;
         shape_ = {};
-        return add(fmt::format("InterleaveDataset({}, two, seven) Targuments=[] f=@read", top()),
-                   7 * elements);
+        return add_interleave(7 * elements);
       default:
         return add_passing(elements);
     }
+  }
+
+  void add_interleave(double elements) {
+    const std::string cycle = scalar("two"), calls = scalar("two");
+    if (one_in(2))
+      return add(
+          fmt::format("InterleaveDataset({}, {}, seven) Targuments=[] f=@read", top(), cycle),
+          elements);
+    add(fmt::format("ParallelInterleaveDatasetV4({}, {}, seven, two, two, {}) Targuments=[] "
+                    "deterministic=\"true\" f=@read",
+                    top(), cycle, calls),
+        elements);
   }
 
   void add_map(double elements) {
@@ -137,24 +158,24 @@ class RandomProgram {
     if (one_in(5))
       return add(fmt::format("MapDataset({}, two) Targuments=[int64] f=@plus", top()), elements);
     if (one_in(3))
-      return add(fmt::format("ParallelMapDatasetV2({}, two) Targuments=[] "
+      return add(fmt::format("ParallelMapDatasetV2({}, {}) Targuments=[] "
                              "deterministic=\"default\" f=@{}",
-                             top(), f),
+                             top(), scalar("two"), f),
                  elements);
     add(fmt::format("MapDataset({}) Targuments=[] f=@{}", top(), f), elements);
   }
 
   void add_batch(double elements) {
     const bool drops = one_in(2), seven = one_in(2);
-    const std::string size = seven ? "seven" : "two";
+    const std::string size = scalar(seven ? "seven" : "two");
     if (shape_ != std::vector<std::string>{"*"})
       shape_.insert(shape_.begin(), !drops ? "?" : seven ? "7" : "2");
     if (type_ == "variant") shape_ = {"*"};
-    const std::string flag = drops ? "yes" : "no";
+    const std::string flag = scalar(drops ? "yes" : "no");
     elements /= seven ? 7 : 2;
     if (one_in(4))
-      return add(fmt::format("ParallelBatchDataset({}, {}, two, {}) deterministic=\"true\"", top(),
-                             size, flag),
+      return add(fmt::format("ParallelBatchDataset({}, {}, {}, {}) deterministic=\"true\"", top(),
+                             size, scalar("two"), flag),
                  elements);
     add(fmt::format("BatchDatasetV2({}, {}, {})", top(), size, flag), elements);
   }
@@ -170,15 +191,15 @@ class RandomProgram {
   void add_passing(double elements) {
     switch (below(7)) {
       case 0:
-        return add(fmt::format("ShardDataset({}, two, zero)", top()), elements / 2);
+        return add(fmt::format("ShardDataset({}, {}, zero)", top(), scalar("two")), elements / 2);
       case 1:
-        return add(fmt::format("SkipDataset({}, seven)", top()), elements);
+        return add(fmt::format("SkipDataset({}, {})", top(), scalar("seven")), elements);
       case 2:
         return add(fmt::format("TakeDataset({}, many)", top()), elements);
       case 3:
-        return add(fmt::format("RepeatDataset({}, two)", top()), elements * 2);
+        return add(fmt::format("RepeatDataset({}, {})", top(), scalar("two")), elements * 2);
       case 4:
-        return add(fmt::format("PrefetchDataset({}, two)", top()), elements);
+        return add(fmt::format("PrefetchDataset({}, {})", top(), scalar("two")), elements);
       case 5:
         return add(fmt::format("CacheDatasetV2({}, memory, handle)", top()), elements);
       default:

@@ -16,9 +16,9 @@ from support import plumber_binary, plumber_tf
 SECONDS = 0.35
 
 
-def hashed(x):
+def hashed(x, times=1500):
     """Some fifty microseconds of work without a batch form."""
-    text = tf.strings.reduce_join(tf.repeat(tf.strings.as_string(x), 1500))
+    text = tf.strings.reduce_join(tf.repeat(tf.strings.as_string(x), times))
     return tf.strings.to_hash_bucket_strong(text, 1000, [1, 2])
 
 
@@ -92,6 +92,18 @@ class ReorderTest(MovesTest):
     def test_take_brings_nothing(self):
         self.assert_not_moved(Range(2000).map(hashed).take(1000), "reorder",
                               "too little; a take stops asking")
+
+    def test_take_below_a_parallel_map_whose_calls_it_would_throw_away(self):
+        """Each end of a pass throws away what the calls in flight have begun. An element beyond the
+        take whose function fails is not seen before and not computed after."""
+        def fails_from_ten_on(x):
+            return hashed(x + 1000 // tf.maximum(10 - x, 0), 20_000)
+
+        dataset = Range(5000).map(fails_from_ten_on, num_parallel_calls=16).take(10).repeat(60)
+        self.assert_moved(dataset, "reorder")
+        self.assertIn("the take throws away", " ".join(e["reason"] for e in self.plan["edits"]))
+        self.assert_not_moved(Range(5000).map(noisy, num_parallel_calls=16).take(10).repeat(60),
+                              "reorder", "by chance")
 
     def test_shuffle_below_a_map_of_large_elements(self):
         def filled(x):

@@ -3,52 +3,26 @@
 of a source with a latency, the readers that are recommended for it."""
 import json
 import os
-import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-LIMITS, FOLDER = "SLOW_DISK_LIMITS", "SLOW_DISK_FOLDER"
+import slow_disk
 
-
-def _run_again_on_a_slow_disk():
-    """This program once more, with the library between it and the disk."""
-    folder = tempfile.mkdtemp(prefix="plumber-slow-disk-")
-    library = os.path.join(folder, "slow_disk.so")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_disk.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl", "-lpthread"],
-                   check=True)
-    limits = os.path.join(folder, "limits")
-    with open(limits, "wb") as file:
-        file.write(struct.pack("dd", 0, 0))
-    data = os.path.join(folder, "data")
-    os.mkdir(data)
-    environment = {**os.environ, LIMITS: limits, FOLDER: data, "LD_PRELOAD": library}
-    done = subprocess.run([sys.executable, *sys.argv], env=environment, check=False)
-    subprocess.run(["rm", "-r", folder], check=True)
-    sys.exit(done.returncode)
-
-
-if LIMITS not in os.environ:
-    _run_again_on_a_slow_disk()
+slow_disk.run_again()
 
 import tensorflow as tf  # noqa: E402
 
 import support  # noqa: E402
+from slow_disk import disk  # noqa: E402
 from support import FolderTest, bridge, plumber_tf  # noqa: E402
 
 FILES, RECORDS, RECORD_BYTES, BATCH = 8, 100, 20_000, 16
 
 
-def disk(bytes_per_s, latency_s=0.0):
-    with open(os.environ[LIMITS], "r+b") as file:
-        file.write(struct.pack("dd", bytes_per_s, latency_s))
-
-
 def write_data():
-    names = [os.path.join(os.environ[FOLDER], f"part-{i}") for i in range(FILES)]
+    names = [os.path.join(slow_disk.folder(), f"part-{i}") for i in range(FILES)]
     for name in names:
         with tf.io.TFRecordWriter(name) as writer:
             for _ in range(RECORDS):

@@ -53,6 +53,40 @@ TEST_CASE("a shard goes below the map whose elements it throws away") {
   CHECK(chosen.edits[0].gain_per_s.value_or(0) > 0);
 }
 
+/// A take of so many elements above a map with 16 calls, and a repeat above.
+SmallPipeline taken(std::int64_t count) {
+  SmallPipeline p;
+  const NodeId range = p.source("RangeDataset", {.work_ms = 0.001, .per_epoch = 1e6});
+  const NodeId map =
+      p.parallel_map(range, "_decode", 16, {.work_ms = 2, .calls = 1, .per_epoch = 1e6});
+  const NodeId take = p.add("TakeDataset", {map}, {});
+  p.pipeline[take].count = count;
+  p.finish(p.add("RepeatDataset", {take}, {}));
+  p.analysis.costs.nodes[take].elements_left = 1e6;
+  return p;
+}
+
+TEST_CASE("a take goes below the parallel map whose calls it throws away at each end of a pass") {
+  const SmallPipeline p = taken(16);
+  CHECK(story(p).starts_with("reorder TakeDataset/_2 ParallelMapDatasetV2/_1\n"));
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options_for());
+  CHECK(chosen.edits[0].reason ==
+        "the map begins no calls whose results the take throws away when it has its 16 elements");
+  // 0.7 of 16 calls for 16 elements.
+  const double before_per_s =
+      evaluate(p.pipeline, p.analysis.costs, traced_setting(p.pipeline), {2})
+          .bounds.front()
+          .bound_per_s;
+  CHECK(chosen.edits[0].gain_per_s.value_or(0) / before_per_s == Approx(0.7).epsilon(0.05));
+}
+
+TEST_CASE("of many elements the calls in flight are too few to matter") {
+  CHECK(story(taken(100'000)).find("not reorder TakeDataset/_2") != std::string::npos);
+  CHECK(story(taken(100'000))
+            .find("too little; a take stops asking, and of calls only those in flight are for what "
+                  "is cut off") != std::string::npos);
+}
+
 TEST_CASE("not below a map that draws by chance: others would be drawn") {
   CHECK(story(sharded(true))
             .starts_with("not reorder ShardDataset/_2: MapDataset/_1 below it: its function calls "
