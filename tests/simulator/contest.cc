@@ -198,6 +198,7 @@ Outcome contest(const Problem& problem, const Settled& settled, const ContestOpt
   Settled as_best = settled;
   as_best.setting = best.setting;
   outcome.best_predicted_per_s = 1 / evaluate(problem, as_best).period_s;
+  outcome.best_program = std::move(best);
   return outcome;
 }
 

@@ -9,9 +9,8 @@
 
 #include "catch2_any.h"
 #include "contest.h"
-#include "pipeline/pipeline.h"
 #include "small_pipeline.h"
-#include "trace/read.h"
+#include "subjects.h"
 
 namespace plumber::simulated {
 namespace {
@@ -20,63 +19,6 @@ namespace {
 constexpr double kUsable = 0.92;
 constexpr double kWake_s = 30e-6;
 constexpr int kMany = 10000;
-
-struct Subject {
-  std::string name;
-  Pipeline pipeline;
-  Analysis analysis;
-};
-
-Subject traced(const std::string& name) {
-  Subject subject{
-      name,
-      build_pipeline(read_trace({std::string(PLUMBER_TESTDATA_DIR) + "/traces/" + name + ".pb"})),
-      {}};
-  subject.analysis = analyze(subject.pipeline, {});
-  return subject;
-}
-
-Subject made(const std::string& name, const SmallPipeline& p) {
-  return {name, p.pipeline, p.analysis};
-}
-
-NodeId records(SmallPipeline& p, double per_root, double work_ms, std::int64_t cycle) {
-  const double files = per_root / 1000;
-  const NodeId list = p.source("TensorSliceDataset", {.elements = files});
-  const NodeId reader =
-      p.source("TFRecordDataset", {.work_ms = work_ms, .elements = per_root, .bytes = 1e5});
-  const NodeId read =
-      p.add("ParallelInterleaveDatasetV4", {list}, {.elements = per_root, .bytes = 1e5});
-  p.pipeline[reader].outer = read;
-  p.pipeline[read].inner = {reader};
-  p.pipeline[read].cycle_length = cycle;
-  p.pipeline[read].parallelism = kAutotune;
-  return read;
-}
-
-SmallPipeline jpeg() {
-  SmallPipeline p;
-  const NodeId read = records(p, 128, 128 * 0.15, 16);
-  const NodeId decode = p.random(
-      p.map(read, "_decode", {.work_ms = 128 * 9, .calls = 128, .elements = 128, .bytes = 6e5}));
-  p.finish(p.batch(decode, 128, {.work_ms = 20, .bytes = 7.7e7}));
-  return p;
-}
-
-SmallPipeline filtered() {
-  SmallPipeline p;
-  const NodeId read = records(p, 256, 256 * 0.02, 8);
-  const NodeId parse =
-      p.map(read, "_parse", {.work_ms = 256 * 0.3, .calls = 256, .elements = 256, .bytes = 1e4});
-  const NodeId keep =
-      p.with_function(p.add("FilterDataset", {parse},
-                            {.work_ms = 256 * 0.05, .calls = 256, .elements = 64, .bytes = 1e4}),
-                      "_keep");
-  const NodeId augment = p.random(
-      p.map(keep, "_augment", {.work_ms = 64 * 2, .calls = 64, .elements = 64, .bytes = 2e4}));
-  p.finish(p.batch(augment, 64, {.work_ms = 0.6, .bytes = 1.3e6}));
-  return p;
-}
 
 struct Round {
   Subject subject;
@@ -107,16 +49,6 @@ Judged judge(const Round& round, int plans) {
   }
   return {contest(problem, plan.settled, contest_options),
           plan.found.best.period_s / plan.found.fastest_period_s};
-}
-
-std::vector<Subject> subjects() {
-  std::vector<Subject> all;
-  for (const char* name : {"imagenet_train", "imagenet_eval", "text_tokenize", "csv_table",
-                           "zip_fixed", "bert_gzip", "cached_then_random"})
-    all.push_back(traced(name));
-  all.push_back(made("jpeg", jpeg()));
-  all.push_back(made("filtered", filtered()));
-  return all;
 }
 
 /// Where a plan is beaten by more, and why.
