@@ -65,6 +65,16 @@ TEST_CASE("calls of random length in order: as many as the oldest one lets throu
   CHECK(rate(p, setting, options).rate_per_s == Approx(100 * 3 / 2.0).epsilon(0.03));
 }
 
+TEST_CASE("calls of random length in any order: all of them run") {
+  SmallPipeline p = chain(0, 10);
+  p.pipeline[kMap].deterministic = false;
+  Setting setting(2);
+  setting[kMap] = {Mode::kParallel, 2};
+  HostOptions options{64};
+  options.spread = Spread::kExponential;
+  CHECK(rate(p, setting, options).rate_per_s == Approx(200).epsilon(0.03));
+}
+
 TEST_CASE("two stages of random length with a buffer: Gordon and Newell") {
   // A closed queue of two exponential servers and n elements between them: utilisation n / (n + 1)
   // where both are equally fast. n counts the buffer, and one that each side works on.

@@ -104,6 +104,7 @@ class Builder {
     const bool inline_body = setting(n).mode == Mode::kParallelInline;
     CallsTraits traits;
     traits.calls = std::max(1, static_cast<int>(setting(n).parallelism));
+    traits.in_order = p()[n].deterministic;
     traits.work = work(n, calls(n));
     if (p()[n].kind == Kind::kBatch) traits.work.cpu_s *= 1 + h.cold_copy;
     if (h.wp > 0) {
@@ -132,6 +133,7 @@ class Builder {
     traits.readers = std::min(calls, traits.cycle);
     const std::int64_t ahead = node.prefetched_inputs.value_or(kAutotune);
     traits.ahead = ahead >= 0 ? static_cast<int>(ahead) : 2 * traits.cycle;
+    traits.in_turn = node.deterministic;
     traits.block = positive(node.block_length, 1);
     traits.buffer = positive(node.buffer_size, 2 * traits.block);
     traits.components = node.components;

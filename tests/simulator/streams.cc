@@ -127,25 +127,34 @@ class Calls : public Stream {
   Task next(Thread& thread) override {
     for (int n = traits_.results.next(); n > 0; --n) {
       co_await thread.settle();
-      while (results_.empty() || !results_.front()) co_await done_.wait();
-      results_.pop_front();
+      while (!take_result()) co_await done_.wait();
       taken_.wake_one();
     }
     thread.hand_over(traits_.components);
   }
 
  private:
+  bool take_result() {
+    const auto first = traits_.in_order ? results_.begin()
+                                        : std::find_if(results_.begin(), results_.end(),
+                                                       [](const auto& done) { return *done; });
+    if (first == results_.end() || !**first) return false;
+    results_.erase(first);
+    return true;
+  }
+
   Task run() {
     for (;;) {
       while (static_cast<int>(results_.size()) >= traits_.calls) co_await taken_.wait();
       co_await pull(inputs_, runner_);
       runner_.overhead(traits_.runner_s);
       co_await runner_.settle();
-      bool* result = &results_.emplace_back(false);
+      const std::shared_ptr<bool> result = std::make_shared<bool>(false);
+      results_.push_back(result);
       runner_.host.submit({drawn(traits_.work, traits_.draw), traits_.wake_s, traits_.spin_s, false,
                            [this, result] {
                              *result = true;
-                             if (result == &results_.front()) done_.wake_one();
+                             if (!traits_.in_order || result == results_.front()) done_.wake_one();
                            }});
     }
   }
@@ -154,7 +163,7 @@ class Calls : public Stream {
   std::vector<Input> inputs_;
   CallsTraits traits_;
   Gate done_, taken_;
-  std::deque<bool> results_;  // of calls in their order: true, done
+  std::deque<std::shared_ptr<bool>> results_;  // of calls as they began: true, done
 };
 
 class Readers : public Stream {
@@ -179,11 +188,13 @@ class Readers : public Stream {
 
   Task next(Thread& thread) override {
     co_await thread.settle();
+    if (!traits_.in_turn) look_for_elements();
     while (cycle_[at_]->elements == 0) {
       if (cycle_[at_]->ended())
         replace();
       else
         co_await filled_.wait();
+      if (!traits_.in_turn) look_for_elements();
     }
     --cycle_[at_]->elements;
     emptied_.wake_one();
@@ -202,6 +213,13 @@ class Readers : public Stream {
   };
 
   Thread& thread(int i) { return threads_[static_cast<std::size_t>(i)]; }
+
+  void look_for_elements() {
+    for (std::size_t i = 0; i < cycle_.size(); ++i) {
+      if (cycle_[at_]->elements > 0 || cycle_[at_]->ended()) return;
+      advance();
+    }
+  }
 
   void advance() {
     of_block_ = 0;
@@ -233,6 +251,10 @@ class Readers : public Stream {
     return nullptr;
   }
 
+  void tell(const DataSet& filled) {
+    if (!traits_.in_turn || &filled == cycle_[at_]) filled_.wake_one();
+  }
+
   Task fill(DataSet& from, Thread& thread) {
     from.read = true;
     if (from.left < 0) {
@@ -246,10 +268,10 @@ class Readers : public Stream {
       thread.hand_over(traits_.components);
       co_await thread.settle();
       ++from.elements, --from.left;
-      if (&from == cycle_[at_]) filled_.wake_one();
+      tell(from);
     }
     from.read = false;
-    if (&from == cycle_[at_]) filled_.wake_one();
+    tell(from);
   }
 
   Task read(Thread& thread) {

@@ -61,10 +61,10 @@ struct Buffered {
 };
 StreamPtr make_prefetch(Host& host, StreamPtr input, Buffered buffer);
 
-/// Calls that run beside each other; their results keep their order and, with those that run, are
-/// no more than `calls`.
+/// Calls that run beside each other; their results, with those that run, are no more than `calls`.
 struct CallsTraits {
   int calls = 2;
+  bool in_order = true;  // results keep their order
   Work work;
   double runner_s = 0;            // of the thread that makes the calls, for each
   double wake_s = 0, spin_s = 0;  // if a thread has to be woken for a call
@@ -87,7 +87,8 @@ struct ReadersTraits {
   int readers = 1;
   int cycle = 1;
   int ahead = 0;    // data sets opened beyond the cycle
-  int block = 1;    // elements taken from one data set
+  bool in_turn = true;  // else from whichever data set has one
+  int block = 1;        // elements taken from one data set
   int buffer = 2;   // elements of one data set
   Ratio length{1};  // elements of one data set
   int components = 1;
