@@ -127,7 +127,8 @@ TEST_CASE("an interleave opens files ahead, so that its reader goes on") {
   SmallPipeline p;
   p.without_hand_off();
   const NodeId files = p.source("TensorSliceDataset", {.elements = 0.1});
-  const NodeId list = p.source("TensorSliceDataset", {.work_ms = 1, .elements = 0.1});  // 10 ms a file
+  const NodeId list =
+      p.source("TensorSliceDataset", {.work_ms = 1, .elements = 0.1});  // 10 ms a file
   const NodeId reader = p.source("TFRecordDataset", {.work_ms = 1});
   const NodeId flat = p.add("FlatMapDataset", {list}, {.calls = 0.1});
   const NodeId read = p.add("ParallelInterleaveDatasetV4", {files}, {});

@@ -205,8 +205,8 @@ class Readers : public Stream {
  private:
   struct DataSet {
     DataSetStreams streams;
-    int elements = 0;  // in its buffer
-    int left = -1;     // still to be read; -1: it is not open
+    int elements = 0;   // in its buffer
+    int left = -1;      // still to be read; -1: it is not open
     bool read = false;  // a thread is at it
 
     bool ended() const { return left == 0 && elements == 0 && !read; }

@@ -86,11 +86,11 @@ struct DataSetStreams {
 struct ReadersTraits {
   int readers = 1;
   int cycle = 1;
-  int ahead = 0;    // data sets opened beyond the cycle
+  int ahead = 0;        // data sets opened beyond the cycle
   bool in_turn = true;  // else from whichever data set has one
   int block = 1;        // elements taken from one data set
-  int buffer = 2;   // elements of one data set
-  Ratio length{1};  // elements of one data set
+  int buffer = 2;       // elements of one data set
+  Ratio length{1};      // elements of one data set
   int components = 1;
   Work work;  // of the interleave itself, an element
 };

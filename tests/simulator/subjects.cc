@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "subjects.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "pipeline/below.h"
@@ -49,8 +50,9 @@ SmallPipeline filtered() {
 }
 
 Subject traced(const std::string& name) {
-  const std::string folder = std::string(PLUMBER_TESTDATA_DIR) + "/traces/";
-  Subject subject{name, build_pipeline(read_trace({folder + name + ".pb"})), {}};
+  const std::string path = std::string(PLUMBER_TESTDATA_DIR) + "/traces/" + name;
+  const std::string file = name.starts_with("synthetic/") ? "/trace.pb" : ".pb";
+  Subject subject{name, build_pipeline(read_trace({path + file})), {}};
   subject.analysis = analyze(subject.pipeline, {});
   return subject;
 }
@@ -128,6 +130,61 @@ std::vector<Subject> subjects() {
   for (const char* name : {"imagenet_train", "imagenet_eval", "text_tokenize", "csv_table",
                            "zip_fixed", "bert_gzip", "cached_then_random", "jpeg", "filtered"})
     all.push_back(subject_of(name));
+  return all;
+}
+
+std::vector<Subject> other_subjects() {
+  std::vector<Subject> all;
+  for (const char* name : {"imagenet_train_autotune",
+                           "imagenet_train_defaultopts",
+                           "imagenet_train_slow_consumer",
+                           "python_function",
+                           "synthetic/autotune",
+                           "synthetic/imagenet",
+                           "synthetic/in_flight",
+                           "synthetic/linear",
+                           "synthetic/shuffle_fill",
+                           "synthetic/zip",
+                           "synthetic/sequential_bound",
+                           "imagenet_train, work x 0.2",
+                           "imagenet_train, work x 5",
+                           "imagenet_train, cycle 2",
+                           "imagenet_train, cycle 16",
+                           "imagenet_train, batch x 0.25",
+                           "imagenet_train, batch x 4",
+                           "imagenet_eval, work x 0.2",
+                           "imagenet_eval, work x 5",
+                           "imagenet_eval, cycle 16",
+                           "imagenet_eval, batch x 0.25",
+                           "imagenet_eval, batch x 4",
+                           "text_tokenize, work x 0.2",
+                           "text_tokenize, work x 5",
+                           "text_tokenize, batch x 4",
+                           "csv_table, work x 0.2",
+                           "csv_table, work x 5",
+                           "csv_table, batch x 0.25",
+                           "csv_table, batch x 4",
+                           "zip_fixed, work x 0.2",
+                           "zip_fixed, work x 5",
+                           "zip_fixed, batch x 4",
+                           "bert_gzip, work x 0.2",
+                           "bert_gzip, work x 5",
+                           "bert_gzip, cycle 16",
+                           "bert_gzip, batch x 4",
+                           "cached_then_random, work x 0.2",
+                           "cached_then_random, work x 5",
+                           "cached_then_random, batch x 4",
+                           "jpeg, work x 0.2",
+                           "jpeg, work x 5",
+                           "jpeg, cycle 2",
+                           "jpeg, batch x 0.25",
+                           "filtered, work x 0.2",
+                           "filtered, work x 5",
+                           "filtered, cycle 2",
+                           "filtered, batch x 0.25",
+                           "filtered, batch x 4"}) {
+    all.push_back(subject_of(name));
+  }
   return all;
 }
 
