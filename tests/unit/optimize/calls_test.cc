@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/calls.h"
 
+#include <algorithm>
+
 #include "catch2_any.h"
 #include "optimize/choices.h"
 #include "small_pipeline.h"
@@ -41,19 +43,18 @@ bool one_reader_is_a_choice(double read_us, double cores) {
 }
 
 TEST_CASE("results in order: several times the calls that run, where calls differ as jpegs do") {
-  const SmallPipeline p = records(1);
-  const OptimizeOptions options = within(16, 64e9);
-  const Problem problem = on_cores(p, options);
-  Setting setting = problem.stock;
-  setting[kMap] = {Mode::kParallel, 1000};
-  const double call_s = 1.2e-3;  // with its hand-over
-  const auto calls = [&](double running) {
-    return calls_wanted(problem, setting, kMap, 256 * call_s / running);
+  SmallPipeline p = records(1);
+  p.analysis.costs.nodes[kMap].work_s = p.analysis.costs.nodes[kMap].cpu_s = 256 * 10e-3;
+  const auto calls = [&](double cores) {
+    const OptimizeOptions options = within(cores, 64e9);
+    const Problem problem = on_cores(p, options);
+    Setting setting = problem.stock;
+    setting[kMap] = {Mode::kParallel, 1000};
+    return calls_wanted(problem, setting, kMap, 256 * 10e-3 / cores);
   };
-  CHECK(calls(2) == 4);
-  CHECK(calls(4) == 11);
-  CHECK(calls(8) == 30);
-  CHECK(calls(15) == 69);
+  CHECK(calls(4) == 12);
+  CHECK(calls(16) == 76);
+  CHECK(calls(64) == 376);
 }
 
 TEST_CASE("one reader on the thread that asks: where it has the time and handing over weighs") {
