@@ -53,10 +53,10 @@ double service_s(const Problem& problem, NodeId id, bool inline_body) {
 }
 
 /// Calls in flight that keep so many running, though the longest hold the others' results back: by
-/// simulation of 3 to 96 cores with calls of log-normal length, sigma 0.5, these are 98 % busy.
+/// simulation of 3 to 96 cores with calls of log-normal length, sigma 0.5, these are 99 % busy.
 double calls_in_order(double running) {
-  constexpr double kPerDoubling = 0.12;
-  const double busy = running * (1 + kPerDoubling * std::log2(running));
+  constexpr double kPerDoubling = 0.25, kMost = 0.9;
+  const double busy = running * (1 + std::min(kMost, kPerDoubling * std::log2(running)));
   double calls = busy;
   for (int round = 0; round < 8; ++round) calls = busy * order_loss(calls, kHeldBackAtMost);
   return calls + kOrderSlack;

@@ -6,7 +6,7 @@
 //                               would starve the first; and one more
 //   results in order:           a long call holds the results of later ones back, which count
 //                               against the calls in flight (order_loss in ops/hand_off.h): with
-//                               c = S / t running c (1 + 0.12 log2 c) order_loss + 1
+//                               c = S / t running c (1 + min(0.9, log2(c) / 4)) order_loss + 1
 //   beside such nodes:          calls of all nodes wait in one queue, so that the others get twice
 //                               as many more as they make while one waits
 //   short calls (below 0.2 ms): four times as many, so that threads find the next call waiting and

@@ -15,8 +15,9 @@ constexpr std::size_t kMostLevelled =
     40;                              // nodes; with more of them calls are not chosen one by one
 constexpr std::size_t kLarge = 100;  // choices
 constexpr double kLargePrefetches = 16;
-constexpr double kLarge_bytes = 400e3;  // of an element: 100,000 numbers, from which kernels share
-constexpr double kSmallShare = 0.01;    // of all work: not worth a split of its own
+constexpr double kLarge_bytes = 400e3;   // of an element: 100,000 numbers, from which kernels share
+constexpr double kSmallShare = 0.01;     // of all work: not worth a split of its own
+constexpr double kRoomForReading = 0.6;  // of a period with all cores busy
 
 bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*facts) {
   return !(function.facts.*facts).empty();
@@ -98,19 +99,36 @@ bool worth_inline(const Problem& problem, NodeId id) {
   return problem.costs.hand_off_known && cost.work_s < kShortCall_s * cost.calls;
 }
 
-/// Sequential again is only a choice where hand-overs weigh: long calls lose nothing beside others,
-/// and readers of large elements gain from reading ahead.
-bool worth_sequential(const Problem& problem, NodeId id) {
+double total_work(const Problem& problem) {
+  double total = 0;
+  for (const NodeCost& cost : problem.costs.nodes) total += cost.work_s;
+  return total;
+}
+
+/// Readers as one thread again, the one that asks for their elements: worth a choice where handing
+/// those over is more work than reading them, or a part of all work that matters. That thread must
+/// have room for it. Who waits for files gains from reading ahead.
+bool worth_one_reader(const Problem& problem, NodeId id, double all_work_s) {
+  const double read_s = inner_work_s(problem, id), elements = problem.cost(id).elements;
+  const bool fits = read_s * elements * problem.machine.cores <= kRoomForReading * all_work_s;
+  const double handed_s = 2 * kHandover_s * elements;
+  if (problem.machine.cores <= 2) return read_s < kHandover_s;
+  return fits && (read_s < kHandover_s || handed_s >= kSmallShare * all_work_s) &&
+         !waiting_readers(*problem.pipeline, problem.costs, id).waiting;
+}
+
+/// Sequential again is only a choice where hand-overs weigh: long calls lose nothing beside others.
+bool worth_sequential(const Problem& problem, NodeId id, double all_work_s) {
   const NodeCost& cost = problem.cost(id);
   if (!problem.costs.hand_off_known) return false;
   if (problem.machine.cores < 2) return true;
-  if (!problem.node(id).inner.empty()) return inner_work_s(problem, id) < kHandover_s;
+  if (!problem.node(id).inner.empty()) return worth_one_reader(problem, id, all_work_s);
   return cost.work_s < kShortCall_s * std::max(cost.calls, 1e-9);
 }
 
-bool worth_a_choice(const Problem& problem, NodeId id, Mode mode) {
+bool worth_a_choice(const Problem& problem, NodeId id, Mode mode, double all_work_s) {
   if (runs_body_inline(mode)) return worth_inline(problem, id);
-  return is_boundary(problem.node(id), {mode}) || worth_sequential(problem, id);
+  return is_boundary(problem.node(id), {mode}) || worth_sequential(problem, id, all_work_s);
 }
 
 /// Why a node must not run this way; empty if it may.
@@ -132,7 +150,7 @@ void reject(const Problem& problem, NodeId id, const Rejected& rejected, Choices
 void add_modes(const Problem& problem, NodeId id, bool every_level, Choices& choices) {
   NodeChoices& node = choices.nodes[id];
   for (const ModeChange& change : mode_changes(problem.node(id).op)) {
-    if (!worth_a_choice(problem, id, change.mode)) continue;
+    if (!worth_a_choice(problem, id, change.mode, choices.all_work_s)) continue;
     const bool left_out = problem.options->left_out.contains(change.edit);
     const std::string reason = left_out ? std::string(kLeftOut) : why_not(problem, id, change.mode);
     // The readers run beside each other already.
@@ -169,12 +187,6 @@ bool worse_by_rule(const ModeChoice& a, const ModeChoice& b) {
     return std::pair(choice.setting.mode == Mode::kInline, choice.setting.parallelism);
   };
   return rank(a) < rank(b);
-}
-
-double total_work(const Problem& problem) {
-  double total = 0;
-  for (const NodeCost& cost : problem.costs.nodes) total += cost.work_s;
-  return total;
 }
 
 bool is_main(const Node& node) { return !node.outer && node.kind != Kind::kWrapper; }
@@ -215,7 +227,7 @@ bool memory_matters(const Problem& problem, const Choices& choices, double memor
 /// The choices of a large program: all that can run parallel does, and prefetches may stand at even
 /// shares of the work only.
 void thin_out(const Problem& problem, Choices& choices) {
-  const double share_s = total_work(problem) / kLargePrefetches;
+  const double share_s = choices.all_work_s / kLargePrefetches;
   double work_s = 0;
   for (std::size_t i = 0; i < choices.nodes.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
@@ -275,7 +287,8 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
   Choices choices;
   choices.nodes = PerNode<NodeChoices>(problem.pipeline->size());
   choices.most_calls = most_calls(problem);
-  const double least_work_s = kSmallShare * total_work(problem);
+  choices.all_work_s = total_work(problem);
+  const double least_work_s = kSmallShare * choices.all_work_s;
   const bool every_level = memory_matters(problem, choices, memory_bytes);
   for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
     const auto id = static_cast<NodeId>(i);

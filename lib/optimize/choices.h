@@ -35,6 +35,7 @@ struct NodeChoices {
 struct Choices {
   PerNode<NodeChoices> nodes;
   PerNode<int> most_calls;
+  double all_work_s = 0;  // of all nodes, per root element
   std::vector<Rejected> rejected;
   std::vector<NodeId> too_big;  // caches that only the memory forbids
 };

@@ -74,10 +74,12 @@ RandomPlans::RandomPlans(const Problem& problem, const Settled& settled, unsigne
     const bool cached = settled.setting[id].cached && node.kind != Kind::kCache;
     if (!active[id] || (node.outer && !node.moved_inside)) continue;
     ways.buffer = node.kind == Kind::kPrefetch;
-    ways.prefetch = !node.outer && node.kind != Kind::kPrefetch && node.kind != Kind::kWrapper &&
-                    problem.cost(id).elements > 0;
-    // Measured on TensorFlow: more calls that hold Python's lock bring nothing.
-    if (cached || problem.cost(id).python) continue;
+    // Measured on TensorFlow: more calls that hold Python's lock bring nothing, and a prefetch
+    // between a generator and a map in Python 2 %, as much as rates scatter.
+    const bool python = problem.cost(id).python;
+    ways.prefetch = !python && !node.outer && node.kind != Kind::kPrefetch &&
+                    node.kind != Kind::kWrapper && problem.cost(id).elements > 0;
+    if (cached || python) continue;
     ways.most_calls = static_cast<int>(kMostCalls * problem.machine.cores);
     if (!node.inner.empty() && node.cycle_length && *node.cycle_length > 0)
       ways.most_calls = std::min(ways.most_calls, static_cast<int>(*node.cycle_length));
@@ -198,6 +200,7 @@ Outcome contest(const Problem& problem, const Settled& settled, const ContestOpt
   Settled as_best = settled;
   as_best.setting = best.setting;
   outcome.best_predicted_per_s = 1 / evaluate(problem, as_best).period_s;
+  outcome.best_program = std::move(best);
   return outcome;
 }
 

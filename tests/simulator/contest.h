@@ -56,6 +56,7 @@ struct Outcome {
   double best_per_s = 0;       // of the random plans
   double busy_cores = 0;       // of the plan
   double best_predicted_per_s = 0;
+  Program best_program;
   std::string plan, best;
   double ratio() const { return best_per_s / plan_per_s; }
 };

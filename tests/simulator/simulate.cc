@@ -2,13 +2,17 @@
 #include "simulate.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ops/hand_off.h"
 #include "optimize/programme_input.h"
+#include "pipeline/below.h"
 #include "streams.h"
 
 namespace plumber::simulated {
 namespace {
+
+constexpr double kEndless = 1e6;  // elements of a data set
 
 int positive(const std::optional<std::int64_t>& value, int otherwise) {
   return value && *value > 0 ? static_cast<int>(*value) : otherwise;
@@ -38,13 +42,15 @@ class Builder {
   const NodeCost& cost(NodeId n) const { return program_.costs->nodes[n]; }
   double elements(NodeId n) const { return cost(n).elements > 0 ? cost(n).elements : 1; }
 
+  void add(const std::vector<NodeId>& nodes, double per_root, std::vector<Input>& inputs) {
+    for (const NodeId from : nodes)
+      inputs.push_back({build(from), Ratio(cost(from).elements / per_root)});
+  }
+
   std::vector<Input> inputs(NodeId n, double per_root) {
     std::vector<Input> inputs;
-    const auto add = [&](NodeId from) {
-      inputs.push_back({build(from), Ratio(cost(from).elements / per_root)});
-    };
-    for (const NodeId input : p()[n].inputs) add(input);
-    for (const NodeId inner : p()[n].inner) add(inner);
+    if (!opened_apart_.contains(n)) add(p()[n].inputs, per_root, inputs);
+    add(p()[n].inner, per_root, inputs);
     return inputs;
   }
 
@@ -81,9 +87,12 @@ class Builder {
 
   StreamPtr operation(NodeId n) {
     OperationTraits traits;
-    traits.work = work(n, calls(n));
-    traits.calls = Ratio(calls(n) / elements(n));
-    traits.dispatched = setting(n).mode == Mode::kDispatched && cost(n).calls > 0;
+    if (p()[n].inner.empty())
+      traits.work = work(n, calls(n));
+    else  // a call only makes a data set, whose elements the node hands on
+      traits.element_s = cost(n).cpu_s / elements(n);
+    traits.calls = Ratio(opened_apart_.contains(n) ? 0 : calls(n) / elements(n));
+    traits.dispatched = is_dispatched(n);
     traits.disk = disk(n);
     traits.disk_bytes = cost(n).disk_bytes / elements(n);
     traits.draw = &draws_[index_of(n)];
@@ -95,6 +104,7 @@ class Builder {
     const bool inline_body = setting(n).mode == Mode::kParallelInline;
     CallsTraits traits;
     traits.calls = std::max(1, static_cast<int>(setting(n).parallelism));
+    traits.in_order = p()[n].deterministic;
     traits.work = work(n, calls(n));
     if (p()[n].kind == Kind::kBatch) traits.work.cpu_s *= 1 + h.cold_copy;
     if (h.wp > 0) {
@@ -111,32 +121,73 @@ class Builder {
     return make_calls(host_, inputs(n, calls(n)), traits);
   }
 
+  bool is_dispatched(NodeId n) const {
+    return setting(n).mode == Mode::kDispatched && cost(n).calls > 0;
+  }
+
   StreamPtr readers(NodeId n) {
     const Node& node = p()[n];
     ReadersTraits traits;
     const int calls = std::max(1, static_cast<int>(setting(n).parallelism));
-    const int open = positive(node.cycle_length, calls);
-    traits.readers = std::min(calls, open);
+    traits.cycle = positive(node.cycle_length, calls);
+    traits.readers = std::min(calls, traits.cycle);
+    const std::int64_t ahead = node.prefetched_inputs.value_or(kAutotune);
+    traits.ahead = ahead >= 0 ? static_cast<int>(ahead) : 2 * traits.cycle;
+    traits.in_turn = node.deterministic;
     traits.block = positive(node.block_length, 1);
-    traits.buffer = 2 * traits.block;
+    traits.buffer = positive(node.buffer_size, 2 * traits.block);
     traits.components = node.components;
     traits.work = work(n, elements(n));
-    std::vector<StreamPtr> slots;
-    for (int i = 0; i < open; ++i) slots.push_back(data_set_of(n));
-    return make_readers(host_, std::move(slots), traits);
+    const double data_sets = data_sets_of(n);
+    traits.length = Ratio(std::min(elements(n) / data_sets, kEndless));
+    std::vector<DataSetStreams> streams;
+    const std::set<NodeId> around = std::exchange(opened_apart_, {});
+    for (int i = 0; i < traits.cycle + traits.ahead; ++i) {
+      StreamPtr opening = opening_of(n, data_sets);
+      streams.push_back({std::move(opening), data_set_of(n)});
+    }
+    opened_apart_ = around;
+    return make_readers(host_, std::move(streams), traits);
   }
 
-  /// One of the data sets that an interleave reads, element by element.
+  /// Data sets that an interleave reads per root element.
+  double data_sets_of(NodeId n) const {
+    const Node& node = p()[n];
+    double opened = cost(n).iterators;
+    if (!(opened > 0) && !node.inputs.empty()) opened = cost(node.inputs.front()).elements;
+    return std::max(opened, elements(n) / kEndless);
+  }
+
+  /// What is done once for each data set: inside of it, lists are read and functions called that
+  /// make the data set whose elements it has.
+  StreamPtr opening_of(NodeId n, double data_sets) {
+    constexpr double kOnce = 1.5;
+    std::vector<Input> parts;
+    for (const NodeId id : all_below(p(), p()[n].inner)) {
+      const bool readers = is_parallel(setting(id).mode);
+      if (p()[id].inner.empty() || readers || calls(id) > kOnce * data_sets) continue;
+      std::vector<Input> lists;
+      add(p()[id].inputs, data_sets, lists);
+      OperationTraits traits;
+      traits.calls = Ratio(calls(id) / data_sets);
+      traits.dispatched = is_dispatched(id);
+      parts.push_back({make_operation(std::move(lists), traits), Ratio(1)});
+      opened_apart_.insert(id);
+    }
+    return make_operation(std::move(parts), {});
+  }
+
+  /// Its elements.
   StreamPtr data_set_of(NodeId n) {
     std::vector<Input> inputs;
-    for (const NodeId inner : p()[n].inner)
-      inputs.push_back({build(inner), Ratio(cost(inner).elements / elements(n))});
+    add(p()[n].inner, elements(n), inputs);
     return make_operation(std::move(inputs), {});
   }
 
   const Program& program_;
   Host& host_;
   std::deque<Draw> draws_;
+  std::set<NodeId> opened_apart_;  // inside of the data set that is being built
 };
 
 Task consume(Host& host, Stream& root, double think_s, int& taken) {

@@ -44,7 +44,8 @@ struct Input {
 /// What a node does on the thread that asks: pulls its inputs, then works, or has a function called
 /// and waits for it.
 struct OperationTraits {
-  Work work;                // of an element, or of a call
+  Work work;                // of a call, or of an element where nothing is called
+  double element_s = 0;     // of an element besides
   Ratio calls{1};           // an element
   bool dispatched = false;  // calls go to the pool
   std::optional<std::size_t> disk{};
@@ -60,10 +61,10 @@ struct Buffered {
 };
 StreamPtr make_prefetch(Host& host, StreamPtr input, Buffered buffer);
 
-/// Calls that run beside each other; their results keep their order and, with those that run, are
-/// no more than `calls`.
+/// Calls that run beside each other; their results, with those that run, are no more than `calls`.
 struct CallsTraits {
   int calls = 2;
+  bool in_order = true;  // results keep their order
   Work work;
   double runner_s = 0;            // of the thread that makes the calls, for each
   double wake_s = 0, spin_s = 0;  // if a thread has to be woken for a call
@@ -73,15 +74,27 @@ struct CallsTraits {
 };
 StreamPtr make_calls(Host& host, std::vector<Input> inputs, CallsTraits traits);
 
-/// Readers that fill a buffer for each of `slots` data sets; elements are taken from the slots in
-/// turn.
+/// One of the data sets that an interleave reads.
+struct DataSetStreams {
+  StreamPtr opening;  // to be asked once before its elements
+  StreamPtr elements;
+};
+
+/// Readers that fill a buffer for each data set of a cycle; elements are taken from these in turn.
+/// As in TensorFlow, further data sets are opened, and their buffers filled, by threads of their
+/// own: readers do not wait for that.
 struct ReadersTraits {
   int readers = 1;
-  int block = 1;   // elements taken from one slot
-  int buffer = 2;  // elements of one slot
+  int cycle = 1;
+  int ahead = 0;        // data sets opened beyond the cycle
+  bool in_turn = true;  // else from whichever data set has one
+  int block = 1;        // elements taken from one data set
+  int buffer = 2;       // elements of one data set
+  Ratio length{1};      // elements of one data set
   int components = 1;
   Work work;  // of the interleave itself, an element
 };
-StreamPtr make_readers(Host& host, std::vector<StreamPtr> slots, ReadersTraits traits);
+/// `data_sets`: cycle + ahead of them, which are opened again and again.
+StreamPtr make_readers(Host& host, std::vector<DataSetStreams> data_sets, ReadersTraits traits);
 
 }  // namespace plumber::simulated

@@ -69,7 +69,7 @@ TEST_CASE("what did not run, because a cache was full before the trace began, st
   p.analysis.setting[cache].cached = true;
   const OptimizeResult result = optimize(p.pipeline, p.analysis, within(4, 1e9));
   CHECK(story(result) ==
-        "E1 convert MapDataset/_3 ParallelMapDatasetV2 9 | .map(_augment, num_parallel_calls=9)\n"
+        "E1 convert MapDataset/_3 ParallelMapDatasetV2 11 | .map(_augment, num_parallel_calls=11)\n"
         "E2 insert_prefetch BatchDatasetV2/_4 - 2 | .prefetch(2)  # at the end\n"
         "E3 set_options - threading.private_threadpool_size 4 | "
         "options.threading.private_threadpool_size = 4\n"
