@@ -28,6 +28,12 @@ bool is_told(const SeenPlacements& seen, const std::string& name) {
 
 }  // namespace
 
+Stretch stretch_of(const Placement& at) {
+  if (at.workers <= 1) return Stretch::kOneWorker;
+  if (at.nodes <= 1) return Stretch::kOneMachine;
+  return at.nodes <= 2 ? Stretch::kTwoMachines : Stretch::kMoreMachines;
+}
+
 void keep_what_runs_tell(IterationModel& model, const std::vector<TrainingRun>& runs) {
   model.seen = seen_in(runs);
   std::erase_if(model.coefficients,

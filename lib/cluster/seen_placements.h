@@ -11,6 +11,10 @@
 
 namespace plumber {
 
+/// Where the network is another.
+enum class Stretch { kOneWorker, kOneMachine, kTwoMachines, kMoreMachines };
+Stretch stretch_of(const Placement& at);
+
 /// Notes in the law what the runs show, and takes the coefficients away that they do not tell.
 void keep_what_runs_tell(IterationModel& model, const std::vector<TrainingRun>& runs);
 
