@@ -76,6 +76,11 @@ void warn_of_bounds(ClusterPlan& plan) {
           "are on more than two machines, which no run shows: their times and costs are upper "
           "bounds, each further machine taken for another exchange as between two; add a run on "
           "more machines, and fit again");
+  warn_of(Determined::kAtMostAsGrown,
+          "have another number of workers than the only one that the runs show on a machine, or on "
+          "several: their times and costs are upper bounds, the network no faster with fewer "
+          "workers, and with more of them slower with each; add runs with other numbers, and fit "
+          "again");
 }
 
 }  // namespace
