@@ -43,13 +43,18 @@ std::vector<MachineType> chosen_machines(const std::vector<MachineType>& all,
   std::vector<MachineType> chosen;
   std::vector<std::string> known;
   for (const MachineType& machine : all) known.push_back(machine.name);
+  std::vector<bool> taken(all.size(), false);
   for (const std::string& name : split_list(names)) {
-    const auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end()) {
-      throw Error(ErrorKind::kUsage, "--machines", "no machine type '" + name + "' in the prices",
-                  did_you_mean(name, known));
+    bool found = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].name != name && all[i].label() != name) continue;
+      found = true;
+      if (!taken[i]) chosen.push_back(all[i]);
+      taken[i] = true;
     }
-    chosen.push_back(all[static_cast<std::size_t>(at - known.begin())]);
+    if (found) continue;
+    throw Error(ErrorKind::kUsage, "--machines", "no machine type '" + name + "' in the prices",
+                did_you_mean(name, known));
   }
   return chosen;
 }
@@ -58,6 +63,10 @@ std::vector<MachineType> machines_of(const Options& options) {
   if (options.price.empty() == options.prices_path.empty()) {
     throw Error(ErrorKind::kUsage, "", "one of --price and --prices is needed",
                 "--price 0.134 (USD an hour of one worker), or --prices FILE");
+  }
+  if (options.spot && !options.price.empty()) {
+    throw Error(ErrorKind::kUsage, "--spot", "--price says no spot price",
+                "--prices FILE with a column usd_per_hour_spot");
   }
   if (!options.price.empty()) return {priced_worker(parse_positive(options.price, "--price"))};
   const auto all = read_prices(read_table(options.prices_path));
@@ -72,12 +81,14 @@ Spot spot_of(const Options& options, const Model& model) {
                                    std::pair("--restart", &options.restart)}) {
     if (!spot.used && !text->empty()) refuse_usage(name, "it is of spot machines", "add --spot");
   }
-  const auto told = positive_option(options.interruptions, "--interruptions-per-hour");
+  const bool never = options.interruptions == "0";
+  const auto told = never ? std::optional(0.)
+                          : positive_option(options.interruptions, "--interruptions-per-hour");
   spot.from_runs = spot.used && !told && model.interruptions.has_value();
   spot.interruptions_per_hour =
       spot.from_runs ? model.interruptions->per_machine_hour() : told.value_or(0);
   if (!options.restart.empty()) spot.restart_s = parse_duration_s(options.restart, "--restart");
-  if (told && options.restart.empty()) {
+  if (told && !never && options.restart.empty()) {
     refuse_usage("--interruptions-per-hour", "what does an interruption cost?",
                  "--restart 3min: the time until training goes on");
   }

@@ -159,13 +159,14 @@ set(cluster_sources
     cluster/noise.cc
     cluster/norm_log.cc
     cluster/outcome.cc
-    cluster/overlap_law.cc
     cluster/overlap_posterior.cc
+    cluster/overlap_times.cc
     cluster/plan.cc
     cluster/plan_warnings.cc
     cluster/pollux_law.cc
     cluster/prices.cc
     cluster/profile_choice.cc
+    cluster/profiled.cc
     cluster/robustness.cc
     cluster/runs.cc
     cluster/saturation.cc

@@ -39,20 +39,14 @@ void add_quality(LawResult& result, const std::vector<TrainingRun>& runs) {
   result.r2 = tss > 0 ? 1 - rss / tss : 1;
 }
 
-// Where the network is another: one worker, one node, two nodes, more.
-int stretch_of(const TrainingRun& run) {
-  const double nodes = placement_of(run).nodes;
-  return run.workers <= 1 ? 0 : nodes <= 1 ? 1 : nodes <= 2 ? 2 : 3;
-}
-
 // Points that can be left out without losing the only sight of a stretch, which would judge a law
 // by a guess. The same points for every law.
 std::vector<std::size_t> spare_points(const std::vector<TrainingRun>& runs) {
-  std::map<int, std::size_t> seen;
-  for (const TrainingRun& run : runs) ++seen[stretch_of(run)];
+  std::map<Stretch, std::size_t> seen;
+  for (const TrainingRun& run : runs) ++seen[stretch_of(placement_of(run))];
   std::vector<std::size_t> spare;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (seen[stretch_of(runs[i])] > 1) spare.push_back(i);
+    if (seen[stretch_of(placement_of(runs[i]))] > 1) spare.push_back(i);
   }
   return spare;
 }
@@ -92,8 +86,9 @@ std::string reasons_of(const std::vector<LawResult>& results) {
 bool cross_border(const std::vector<TrainingRun>& runs) {
   bool within = false, across = false;
   for (const TrainingRun& run : runs) {
-    within = within || stretch_of(run) == 1 || (run.nodes && run.workers == 1);
-    across = across || stretch_of(run) > 1;
+    const Stretch stretch = stretch_of(placement_of(run));
+    within = within || stretch == Stretch::kOneMachine || (run.nodes && run.workers == 1);
+    across = across || stretch > Stretch::kOneMachine;
   }
   return within && across;
 }

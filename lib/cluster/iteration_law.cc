@@ -54,15 +54,24 @@ IterationTime ernest_time(const IterationModel& model, const Placement& at) {
                                 model.value("t3") * at.workers);
 }
 
+// The only number of workers that runs show where the placement is.
+std::optional<double> only_seen(const SeenPlacements& seen, const Placement& at) {
+  return at.nodes > 1 ? seen.only_across : seen.only_within;
+}
+
+double pollux_network(const IterationModel& model, const Placement& at) {
+  if (at.workers <= 1) return 0;
+  const bool across = at.nodes > 1;
+  const double constant_s = model.value(across ? "an" : "ar");
+  if (const auto only = only_seen(model.seen, at)) {
+    return constant_s * std::max((at.workers - 1) / (*only - 1), 1.0);
+  }
+  return constant_s + model.value(across ? "bn" : "br") * std::max(at.workers - 2, 1e-8);
+}
+
 IterationTime pollux_time(const IterationModel& model, const Placement& at) {
   const double compute_s = model.value("ac") + model.value("bc") * batch_of_pass(at);
-  const double more = std::max(at.workers - 2, 1e-8);
-  double network_s = 0;
-  if (at.workers > 1) {
-    network_s = at.nodes > 1 ? model.value("an") + model.value("bn") * more
-                             : model.value("ar") + model.value("br") * more;
-  }
-  return overlapped_passes(compute_s, network_s, model.value("g"), at);
+  return overlapped_passes(compute_s, pollux_network(model, at), model.value("g"), at);
 }
 
 double overlap_network(const IterationModel& model, const Placement& at) {
@@ -140,6 +149,8 @@ Determined determined(const IterationModel& model, const Placement& placement) {
   const Placement at = as_seen(model.seen, placement);
   if (at.nodes > 1 && !model.seen.across) return Determined::kNot;
   if (at.nodes > placement.nodes) return Determined::kAtMostAsApart;
+  const auto only = model.law == IterationLaw::kPollux ? only_seen(model.seen, at) : std::nullopt;
+  if (only && at.workers != *only) return Determined::kAtMostAsGrown;
   const bool pairs = model.law == IterationLaw::kOverlap && at.nodes > 2 && !model.seen.wide;
   return pairs ? Determined::kAtMostAsPairs : Determined::kByRuns;
 }

@@ -42,6 +42,8 @@ struct SeenPlacements {
   bool packed = true;  // several workers a machine, on one or on more
   bool across = true;  // on several machines
   bool wide = true;    // on more than two
+  // Where only one number of workers was seen, it: on one machine, and on several.
+  std::optional<double> only_within, only_across;
 };
 
 struct IterationTime {
@@ -69,8 +71,10 @@ struct IterationModel {
 
 /// How far the runs determine a placement's time. Where they do not, it is taken for the slowest
 /// that it may be, so that no placement looks better for what nobody measured: several workers of a
-/// machine as one machine each; by the law overlap, n machines as n - 1 exchanges between two.
-enum class Determined { kByRuns, kAtMostAsApart, kAtMostAsPairs, kNot };
+/// machine as one machine each; by the law overlap, n machines as n - 1 exchanges between two; by
+/// pollux, whose network grows with the workers, fewer than the only number seen as that many, and
+/// more as if all of the network's time were growth, (K - 1) / (K seen - 1).
+enum class Determined { kByRuns, kAtMostAsApart, kAtMostAsPairs, kAtMostAsGrown, kNot };
 Determined determined(const IterationModel& model, const Placement& placement);
 
 /// Means nothing for a placement that the runs do not determine.

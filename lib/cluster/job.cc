@@ -70,6 +70,9 @@ Job job_at(const JsonMember& object) {
     }
     job.unknown.push_back(key);  // somebody else's note
   }
+  if (job.min_batch && job.max_batch && *job.min_batch > *job.max_batch) {
+    object.at("min_batch").refuse("above max_batch", "no batch is left between them");
+  }
   if (job.e_star && !job.theta) {
     object.at("e_star").refuse("it needs theta too", "epochs = e_star + theta * noise");
   }

@@ -28,6 +28,13 @@ struct ValidRange {
   std::optional<Range> noise;
 };
 
+/// What iterations took at one configuration of the runs, against its law (geometric mean).
+struct ProfiledTime {
+  std::string machine;
+  Placement at;
+  double measured_to_law = 1;
+};
+
 /// What the runs counted of interruptions.
 struct Interruptions {
   double restarts = 0;
@@ -45,12 +52,21 @@ struct Model {
   ValidRange valid;
   IterationOptions options;
   std::vector<TrainingRun> runs;
-  double workers_per_node = 1;  // of the runs, see below
+  std::vector<ProfiledTime> profiled;  // ascending; empty: laws alone, see add_profiled()
+  double workers_per_node = 1;         // of the runs, see below
   std::vector<std::string> warnings;
 };
 
 /// The fit for a machine type: its own, else the one of all machines; nullptr without either.
 const IterationFit* iteration_for(const Model& model, const std::string& machine);
+
+/// From here on a configuration of the runs takes what was measured there, instead of what the law
+/// says: a search knows what it has profiled, whereas a plan smooths over it.
+void add_profiled(Model& model);
+
+/// measured_to_law of a placement; nullptr when no run has it.
+const ProfiledTime* profiled_at(const Model& model, const std::string& machine,
+                                const Placement& at);
 
 /// Workers that share a machine in the runs: the most of them; 1 without a column of nodes.
 double workers_per_node(const std::vector<TrainingRun>& runs);

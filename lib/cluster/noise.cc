@@ -15,6 +15,7 @@ constexpr std::size_t kLooksPerSpan = 25;
 constexpr double kMostLooks = 1e6;
 constexpr double kMovedOn = 2;  // times the tolerance
 constexpr double kSameLearningRate = 1e-3;
+constexpr double kRounding = 0.99;  // norms may be sums in bfloat16
 
 // The series at equal distances, by straight lines between its points.
 std::vector<double> resampled(const std::vector<NoisePoint>& series, double from, double distance) {
@@ -99,6 +100,18 @@ void judge_all(NoiseResult& result, const std::vector<NormStep>& steps) {
       result.restarts_at_step.back()));
 }
 
+// The mean of squared norms is no less than the squared norm of the mean.
+void warn_of_exchange(NoiseResult& result, const std::vector<NormStep>& steps) {
+  const auto below = std::count_if(steps.begin(), steps.end(), [](const NormStep& step) {
+    return !step.noise && step.mean_local_sqr_norm < kRounding * step.aggregate_sqr_norm;
+  });
+  if (below == 0) return;
+  result.warnings.push_back(
+      fmt::format("at {} of {} steps the mean of the workers' squared norms is below the squared "
+                  "norm of their mean, which cannot be: are the two exchanged, or is one a sum?",
+                  below, steps.size()));
+}
+
 // B_simple and the gain, from the smoothed norms.
 void add_other_scales(NoisePoint& point, const NormStep& smooth) {
   const double k = smooth.workers;
@@ -166,6 +179,7 @@ NoiseResult noise_series(const std::vector<NormStep>& steps, const NoiseOptions&
     if (!steps[i].noise) add_other_scales(point, smooth);
     result.series.push_back(point);
   }
+  warn_of_exchange(result, steps);
   judge_all(result, steps);
   result.noise = result.series.back().noise;
   result.normalized = result.series.back().normalized;

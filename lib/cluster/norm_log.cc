@@ -218,7 +218,8 @@ std::vector<NormStep> norms_of_table(const LogText& log, std::optional<double> w
 StepsByNumber steps_of_logs(const std::vector<LogText>& logs) {
   StepsByNumber by_number;
   for (const LogText& log : logs) {
-    std::istringstream lines(log.text);
+    const bool marked = log.text.starts_with("\xEF\xBB\xBF");
+    std::istringstream lines(marked ? log.text.substr(3) : log.text);
     bool any = false;
     LogLine line{"", log.name, 0};
     while (std::getline(lines, line.text)) {

@@ -33,11 +33,22 @@ std::optional<double> input_time_s(const Surroundings& around, const Outcome& ou
   return std::nullopt;
 }
 
-void add_iteration(const IterationModel& law, const Surroundings& around, Outcome& outcome) {
+// The law's time, or that of the profiles of this very configuration.
+void add_iteration(const Model& model, const IterationFit& fit, const Surroundings& around,
+                   Outcome& outcome) {
+  const IterationModel& law = *fit.chosen.model;
   const Placement placement{outcome.at.workers, outcome.nodes, outcome.at.global_batch,
                             outcome.accumulation};
   outcome.determined = determined(law, placement);
   outcome.time = iteration_time(law, placement);
+  const bool whole = outcome.accumulation == 0;
+  if (const auto* own = whole ? profiled_at(model, fit.machine, placement) : nullptr) {
+    outcome.profiled = true;
+    for (double* time_s :
+         {&outcome.time.compute_s, &outcome.time.sync_s, &outcome.time.iteration_s}) {
+      *time_s *= own->measured_to_law;
+    }
+  }
   outcome.input_s = input_time_s(around, outcome);
   outcome.iteration_s = std::max(outcome.time.iteration_s, outcome.input_s.value_or(0));
   outcome.limit =
@@ -157,7 +168,7 @@ OutcomeOrReason outcome_of(const Model& model, const Surroundings& around,
   outcome.iterations = outcome.epochs * *model.job.samples / at.global_batch;
   const auto price = price_in_passes(model, around, outcome);
   if (!price) return {std::nullopt, no_price(machine, around, outcome)};
-  add_iteration(*fit->chosen.model, around, outcome);
+  add_iteration(model, *fit, around, outcome);
   if (outcome.determined == Determined::kNot) return {std::nullopt, not_seen(outcome.nodes)};
   if (!(outcome.iteration_s > 0)) return {std::nullopt, "the iteration's law gives no time there"};
   add_cost(around, *price, outcome);

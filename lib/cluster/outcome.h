@@ -60,6 +60,7 @@ struct Outcome {
   double iterations = 0;
   double accumulation = 0;  // extra passes of a worker's batch, see iteration_law.h
   IterationTime time;
+  bool profiled = false;  // the time is that of runs with this configuration
   Determined determined = Determined::kByRuns;
   std::optional<double> input_s;  // that the input pipeline needs for one iteration
   double iteration_s = 0;         // the longer of both

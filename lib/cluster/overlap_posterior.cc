@@ -5,21 +5,16 @@
 //   sum (ln tau - ln measured)^2 / 0.08^2 + sum (ln Tc - ln measured)^2 / 0.08^2
 //     + sum (ln c_j - ln expected_j)^2 / deviation_j^2
 //
-// with g in 1..10, by Levenberg and Marquardt's method in the logarithms of the coefficients. With
-// shares w = Tc^g / (Tc^g + Tn^g) and v = 1 - w of compute and network the derivatives are
-//
-//   d ln tau = w d ln Tc + v d ln Tn + (w ln Tc + v ln Tn - ln tau) d ln g
+// with g in 1..10, by Levenberg and Marquardt's method in the logarithms of the coefficients.
 #include <algorithm>
 #include <cmath>
 
 #include "cluster/linear_fit.h"
-#include "cluster/overlap_prior.h"
+#include "cluster/overlap_times.h"
 #include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
-
-enum Index : std::size_t { kConstant, kPerSample, kInNode, kTwoNodes, kAcross, kGrowth, kExponent };
 
 constexpr int kMostSteps = 60;
 constexpr double kConverged = 1e-9;  // relative, of the squares
@@ -28,8 +23,8 @@ constexpr double kMostExponent = 10;  // the least is 1, whose logarithm is 0
 
 // What the fit needs of a run.
 struct Point {
-  double batch, workers, nodes;
-  double log_iteration;
+  Placement at;
+  double log_iteration = 0;
   std::optional<double> log_compute;
 };
 
@@ -54,46 +49,13 @@ struct Normal {
   }
 };
 
-// The network's time of a point, and its logarithm's derivatives into `row`.
-double network_of(const Problem& problem, const OverlapVector& c, const Point& at,
-                  OverlapVector& row) {
-  if (at.nodes <= 1) {
-    row[kInNode] = 1;
-    return c[kInNode] * (at.workers - 1);
-  }
-  if (at.nodes <= 2 && problem.two_nodes) {
-    row[kTwoNodes] = 1;
-    return c[kTwoNodes];
-  }
-  const double growth = c[kGrowth] * std::log2(at.nodes);
-  const double network_s = c[kAcross] + growth;
-  row[kAcross] = c[kAcross] / network_s;
-  row[kGrowth] = growth / network_s;
-  return network_s;
-}
-
-void add_point(const Problem& problem, const OverlapVector& c, const Point& at, Normal& normal) {
+void add_point(const Problem& problem, const OverlapVector& c, const Point& point, Normal& normal) {
   constexpr double kWeight = 1 / (kOverlapScatter * kOverlapScatter);
-  const double compute_s = c[kConstant] + c[kPerSample] * at.batch;
-  const double log_compute = std::log(compute_s);
-  OverlapVector compute_row{};
-  compute_row[kConstant] = c[kConstant] / compute_s;
-  compute_row[kPerSample] = c[kPerSample] * at.batch / compute_s;
-  if (at.log_compute) normal.add(log_compute - *at.log_compute, compute_row, kWeight);
-  if (at.workers <= 1) {
-    normal.add(log_compute - at.log_iteration, compute_row, kWeight);
-    return;
+  const OverlapTimes times = overlap_times(c, point.at, problem.two_nodes);
+  if (point.log_compute) {
+    normal.add(times.log_compute - *point.log_compute, times.compute_row, kWeight);
   }
-  OverlapVector row{};
-  const double g = c[kExponent];
-  const double log_network = std::log(network_of(problem, c, at, row));
-  const double longer = std::max(log_compute, log_network);
-  const double log_s = longer + std::log1p(std::exp(-g * std::abs(log_compute - log_network))) / g;
-  const double compute_share = std::exp(g * (log_compute - log_s));
-  for (double& one : row) one *= 1 - compute_share;
-  for (const std::size_t i : {kConstant, kPerSample}) row[i] = compute_share * compute_row[i];
-  row[kExponent] = compute_share * log_compute + (1 - compute_share) * log_network - log_s;
-  normal.add(log_s - at.log_iteration, row, kWeight);
+  normal.add(times.log_iteration - point.log_iteration, times.iteration_row, kWeight);
 }
 
 Normal normal_at(const Problem& problem, const OverlapVector& logs) {
@@ -172,7 +134,7 @@ Problem problem_of(const std::vector<TrainingRun>& runs) {
   Problem problem;
   for (const TrainingRun& run : runs) {
     const double nodes = placement_of(run).nodes;
-    Point point{run.per_worker_batch(), run.workers, nodes, std::log(*run.iteration_s), {}};
+    Point point{placement_of(run), std::log(*run.iteration_s), {}};
     if (run.compute_s.value_or(0) > 0) point.log_compute = std::log(*run.compute_s);
     problem.points.push_back(point);
     problem.two_nodes = problem.two_nodes || (run.workers > 1 && nodes > 1 && nodes <= 2);
@@ -180,6 +142,16 @@ Problem problem_of(const std::vector<TrainingRun>& runs) {
   problem.expected = expected_coefficients(reference_of(runs));
   for (double& one : problem.expected) one = std::log(one);
   return problem;
+}
+
+// Downhill from `logs`.
+OverlapVector least_squares_near(const Problem& problem, OverlapVector logs) {
+  Normal normal = normal_at(problem, logs);
+  double damping = kFirstDamping;
+  for (int step = 0; step < kMostSteps; ++step) {
+    if (!descend(problem, logs, normal, damping)) break;
+  }
+  return logs;
 }
 
 IterationModel model_of(const OverlapVector& logs, const Problem& problem,
@@ -212,7 +184,8 @@ std::string what_is_missing(const std::vector<TrainingRun>& runs) {
 }  // namespace
 
 OverlapVector expected_coefficients(const TrainingRun& profile) {
-  const double compute_s = profile.compute_s.value_or(*profile.iteration_s);
+  const bool measured = profile.compute_s.value_or(0) > 0;
+  const double compute_s = measured ? *profile.compute_s : *profile.iteration_s;
   OverlapVector expected{};
   for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
     expected[i] = kOverlapPriors[i].share * (i == kExponent ? 1 : compute_s);
@@ -232,12 +205,14 @@ std::optional<IterationModel> fit_overlap(const std::vector<TrainingRun>& runs,
     const double value = near->value(kOverlapPriors[i].name);
     if (value > 0) logs[i] = std::log(value);
   }
-  Normal normal = normal_at(problem, logs);
-  double damping = kFirstDamping;
-  for (int step = 0; step < kMostSteps; ++step) {
-    if (!descend(problem, logs, normal, damping)) break;
-  }
-  return model_of(logs, problem, runs);
+  return model_of(least_squares_near(problem, logs), problem, runs);
+}
+
+OverlapVector most_probable_overlap(const std::vector<TrainingRun>& runs) {
+  const Problem problem = problem_of(runs);
+  OverlapVector coefficients = least_squares_near(problem, problem.expected);
+  for (double& one : coefficients) one = std::exp(one);
+  return coefficients;
 }
 
 }  // namespace plumber

@@ -25,15 +25,19 @@ inline constexpr std::array kOverlapPriors{
     OverlapPrior{"across", 0.5, 1},    OverlapPrior{"across_log2", 0.15, 1},
     OverlapPrior{"g", 2, 0.5}};
 inline constexpr std::size_t kOverlapCoefficients = kOverlapPriors.size();
+enum OverlapIndex : std::size_t {
+  kConstant,
+  kPerSample,
+  kInNode,
+  kTwoNodes,
+  kAcross,
+  kGrowth,
+  kExponent
+};
 using OverlapVector = std::array<double, kOverlapCoefficients>;
 using OverlapSquare = std::array<OverlapVector, kOverlapCoefficients>;
 
 /// The coefficients that are expected of a job with such a profile, in the order of the priors.
 OverlapVector expected_coefficients(const TrainingRun& profile);
-
-/// The law by a line of compute and what is left of each iteration, exponent by exponent: rough,
-/// in closed form. nullopt and `why` as fit_overlap().
-std::optional<IterationModel> fit_overlap_roughly(const std::vector<TrainingRun>& runs,
-                                                  std::string& why);
 
 }  // namespace plumber

@@ -51,10 +51,19 @@ void note_miss(const Constraints& limits, const Outcome& miss, ClusterPlan& plan
   note("max_usd_per_hour", limits.max_usd_per_hour.has_value(), &Outcome::usd_per_hour);
 }
 
+// Of equally fast ones the cheaper is better, of equally cheap ones the faster.
+bool is_better(const Outcome& a, const Outcome& b, ClusterObjective objective) {
+  const bool by_time = objective == ClusterObjective::kTime || objective == ClusterObjective::kKnee;
+  const auto key = [&](const Outcome& one) {
+    return std::pair(objective_value(one, objective), by_time ? one.cost_usd : one.hours);
+  };
+  return key(a) < key(b);
+}
+
 const Outcome* least(const std::vector<Outcome>& candidates, ClusterObjective objective) {
   const Outcome* best = nullptr;  // the first of equals: candidates ascend in K, then B
   for (const Outcome& one : candidates) {
-    if (!best || objective_value(one, objective) < objective_value(*best, objective)) best = &one;
+    if (!best || is_better(one, *best, objective)) best = &one;
   }
   return best;
 }
@@ -215,10 +224,7 @@ std::optional<Outcome> best_of(const Model& model, const PlanRequest& request) {
     for (const double workers : request.workers) {
       for (const double batch : request.batches) {
         const auto one = outcome_of(model, request.around, {workers, batch, machine}).outcome;
-        if (!one || (best && !(objective_value(*one, request.objective) <
-                               objective_value(*best, request.objective)))) {
-          continue;
-        }
+        if (!one || (best && !is_better(*one, *best, request.objective))) continue;
         if (broken_constraint(request.constraints, *one).empty()) best = one;
       }
     }

@@ -38,14 +38,17 @@ void warn_of_input(const PlanRequest& request, ClusterPlan& plan) {
 
 // Types without runs of their own share the law of the runs that name none.
 void warn_of_machines(const Model& model, ClusterPlan& plan) {
-  std::vector<std::string> alike;
+  std::vector<std::string> alike, names;
   for (const MachineType& machine : plan.machines) {
     const IterationFit* fit = iteration_for(model, machine.name);
+    const bool known = std::find(names.begin(), names.end(), machine.name) != names.end();
+    if (known) continue;  // in another region
+    names.push_back(machine.name);
     if (fit && fit->machine.empty()) alike.push_back(machine.name);
   }
   if (alike.size() < 2) return;
   const std::size_t count = alike.size();
-  const bool all = count == plan.machines.size();
+  const bool all = count == names.size();
   if (count > kMostNamed) {
     alike.resize(kMostNamed);
     alike.push_back(fmt::format("and {} more", count - kMostNamed));
@@ -76,6 +79,11 @@ void warn_of_bounds(ClusterPlan& plan) {
           "are on more than two machines, which no run shows: their times and costs are upper "
           "bounds, each further machine taken for another exchange as between two; add a run on "
           "more machines, and fit again");
+  warn_of(Determined::kAtMostAsGrown,
+          "have another number of workers than the only one that the runs show on a machine, or on "
+          "several: their times and costs are upper bounds, the network no faster with fewer "
+          "workers, and with more of them slower with each; add runs with other numbers, and fit "
+          "again");
 }
 
 }  // namespace

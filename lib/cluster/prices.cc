@@ -60,6 +60,12 @@ MachineType machine_of(const TableRow& row) {
   machine.vcpus = optional_positive_in(row, "vcpus").value_or(0);
   if (const auto gib = optional_positive_in(row, "memory_gib")) machine.memory_bytes = *gib * kGib;
   const auto accelerators = number_in(row, "accelerators");
+  if (accelerators && (*accelerators < 0 || *accelerators != std::floor(*accelerators))) {
+    throw Error(
+        ErrorKind::kInput, row.where("accelerators"),
+        fmt::format("column 'accelerators': {} is no whole number from 0 on", *accelerators),
+        "workers on a machine; leave the field empty for one without accelerators");
+  }
   machine.workers = std::max(accelerators.value_or(1), 1.0);
   machine.accelerator = text_in(row, "accelerator").value_or("");
   machine.usd_per_hour_spot = optional_positive_in(row, "usd_per_hour_spot");
@@ -74,13 +80,39 @@ MachineType machine_of(const TableRow& row) {
   return machine;
 }
 
+// Adds a row's type, or replaces an older price of it.
+void add_machine(std::vector<MachineType>& machines, const MachineType& one, const TableRow& row) {
+  const auto known = std::find_if(machines.begin(), machines.end(), [&](const MachineType& m) {
+    return m.name == one.name && m.region == one.region;
+  });
+  if (known == machines.end()) {
+    machines.push_back(one);
+  } else if (known->as_of == one.as_of) {
+    throw Error(ErrorKind::kInput, row.where("name"),
+                "'" + one.name + "' has two prices" +
+                    (one.region.empty() ? "" : " in " + one.region) +
+                    (one.as_of.empty() ? "" : " as of " + one.as_of),
+                "tell them apart by the columns region and as_of, or keep one");
+  } else if (known->as_of < one.as_of) {
+    *known = one;
+  }
+}
+
+void mark_regions(std::vector<MachineType>& machines) {
+  for (MachineType& one : machines) {
+    one.in_regions = std::count_if(machines.begin(), machines.end(),
+                                   [&](const MachineType& m) { return m.name == one.name; }) > 1;
+  }
+}
+
 }  // namespace
 
 std::vector<MachineType> read_prices(const InputTable& table) {
   require_column(table, "name", {"machine", "machine_type", "instance", "instance_type", "type"});
   refuse_misspelt(table, kColumns);
   std::vector<MachineType> machines;
-  for (const TableRow& row : table.rows) machines.push_back(machine_of(row));
+  for (const TableRow& row : table.rows) add_machine(machines, machine_of(row), row);
+  mark_regions(machines);
   return machines;
 }
 

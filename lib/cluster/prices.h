@@ -41,8 +41,14 @@ struct MachineType {
   std::string region;
   std::string as_of;
   std::optional<CustomPrice> custom;
+  bool in_regions = false;  // its name has prices in several
+
+  /// The name, with the region where that tells it from others.
+  std::string label() const { return in_regions ? name + " in " + region : name; }
 };
 
+/// Of a type's prices in one region the newest, by the text of as_of (2023-01). Error(kInput) for
+/// two of one date.
 std::vector<MachineType> read_prices(const InputTable& table);
 
 /// One type without any other property: what --price says.

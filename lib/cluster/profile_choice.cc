@@ -5,19 +5,19 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 
-#include "cluster/overlap_prior.h"
+#include "cluster/overlap_times.h"
+#include "cluster/seen_placements.h"
 
 namespace plumber {
 namespace {
 
-constexpr double kStep = 1e-3;  // relative, of the derivatives
-constexpr std::size_t kCoefficients = kOverlapCoefficients;
+constexpr double kLess = 1 - 1e-9;  // of equals the first is taken: the fewest workers
 
-struct Stretch {
-  double workers;
-  const char* why;
-};
+constexpr std::array kWhy{"fewest workers: what compute takes", "within a machine: its network",
+                          "two machines: the network between them",
+                          "more than two machines: how the network grows"};
 
 // The most workers on so many machines; 0 when the grid has none on more than `above` of them.
 double most_workers(const std::vector<Placement>& grid, double above, double nodes) {
@@ -28,113 +28,120 @@ double most_workers(const std::vector<Placement>& grid, double above, double nod
   return most;
 }
 
-std::vector<Stretch> stretches_of(const std::vector<Placement>& grid) {
-  double fewest = grid[0].workers, most = 0;
-  for (const Placement& one : grid) {
-    fewest = std::min(fewest, one.workers);
-    most = std::max(most, one.workers);
-  }
-  return {{fewest, "fewest workers: what compute takes"},
-          {most_workers(grid, 0, 1), "a full machine: the network within it"},
-          {most_workers(grid, 1, 2), "two machines: the network between them"},
-          {most_workers(grid, 2, 4), "four machines: how the network grows"},
-          {most, "most workers: how far it grows"}};
+double fewest_workers(const std::vector<Placement>& grid) {
+  double fewest = grid[0].workers;
+  for (const Placement& one : grid) fewest = std::min(fewest, one.workers);
+  return fewest;
 }
 
-// The law as far as the profiles tell it, no coefficient zero: its logarithm is what varies.
-IterationModel law_so_far(const std::vector<TrainingRun>& seen) {
-  std::string why;
-  const auto fit = fit_overlap_roughly(seen, why);
-  bool within = false, across = false;
-  for (const TrainingRun& run : seen) {
-    const double nodes = placement_of(run).nodes;
-    within = within || (run.workers > 1 && nodes <= 1);
-    across = across || nodes > 2;
-  }
-  const OverlapVector expected = expected_coefficients(seen[0]);
-  IterationModel model{IterationLaw::kOverlap, {}, 0};
-  for (std::size_t i = 0; i < kCoefficients; ++i) {
-    const std::string name = kOverlapPriors[i].name;
-    const bool told = (name != "in_node" || within) && (name != "across_log2" || across);
-    const auto fitted = fit && told ? fit->coefficient(name) : std::nullopt;
-    model.coefficients.push_back(
-        {name, fitted ? std::max(*fitted, 0.01 * expected[i]) : expected[i], {}});
-  }
-  return model;
+// How many the grid has of: fewest workers, a full machine, two machines, four, most workers.
+std::size_t enough_for(const std::vector<Placement>& grid) {
+  std::set<double> workers{fewest_workers(grid), most_workers(grid, 0, INFINITY)};
+  for (const double nodes : {1., 2., 4.}) workers.insert(most_workers(grid, nodes / 2, nodes));
+  workers.erase(0);
+  return workers.size();
 }
 
-OverlapVector derivatives(const IterationModel& model, const Placement& at,
-                          double IterationTime::*part) {
-  OverlapVector result{};
-  for (std::size_t i = 0; i < kCoefficients; ++i) {
-    IterationModel higher = model, lower = model;
-    higher.coefficients[i].value *= 1 + kStep;
-    lower.coefficients[i].value *= 1 - kStep;
-    result[i] =
-        std::log(iteration_time(higher, at).*part / iteration_time(lower, at).*part) / (2 * kStep);
-  }
-  return result;
+bool is_same(const Placement& a, const Placement& b) {
+  return std::tie(a.workers, a.nodes, a.global_batch) ==
+         std::tie(b.workers, b.nodes, b.global_batch);
 }
+
+// What is known of the logarithms of the law's coefficients.
+struct Knowledge {
+  OverlapVector law;  // the coefficients
+  OverlapSquare covariance{};
+};
 
 double product(const OverlapVector& a, const OverlapVector& b) {
   double sum = 0;
-  for (std::size_t i = 0; i < kCoefficients; ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) sum += a[i] * b[i];
   return sum;
 }
 
 OverlapVector product(const OverlapSquare& square, const OverlapVector& vector) {
   OverlapVector result{};
-  for (std::size_t i = 0; i < kCoefficients; ++i) result[i] = product(square[i], vector);
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) result[i] = product(square[i], vector);
   return result;
 }
 
-void learn(OverlapSquare& covariance, const OverlapVector& derivative) {
-  const OverlapVector side = product(covariance, derivative);
-  const double whole = kOverlapScatter * kOverlapScatter + product(derivative, side);
-  for (std::size_t i = 0; i < kCoefficients; ++i) {
-    for (std::size_t j = 0; j < kCoefficients; ++j) covariance[i][j] -= side[i] * side[j] / whole;
+void learn(OverlapSquare& covariance, const OverlapVector& row) {
+  const OverlapVector side = product(covariance, row);
+  const double whole = kOverlapScatter * kOverlapScatter + product(row, side);
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    for (std::size_t j = 0; j < kOverlapCoefficients; ++j)
+      covariance[i][j] -= side[i] * side[j] / whole;
   }
 }
 
-OverlapSquare after_profile(OverlapSquare covariance, const IterationModel& model,
-                            const Placement& at, bool with_compute) {
-  learn(covariance, derivatives(model, at, &IterationTime::iteration_s));
-  if (with_compute) learn(covariance, derivatives(model, at, &IterationTime::compute_s));
-  return covariance;
+void learn_profile(Knowledge& known, const Placement& at, bool with_compute) {
+  const OverlapTimes times = overlap_times(known.law, at, true);
+  learn(known.covariance, times.iteration_row);
+  if (with_compute) learn(known.covariance, times.compute_row);
 }
 
-OverlapSquare covariance_of(const IterationModel& model, const std::vector<TrainingRun>& seen) {
-  OverlapSquare covariance{};
-  for (std::size_t i = 0; i < kCoefficients; ++i) {
-    covariance[i][i] = kOverlapPriors[i].deviation * kOverlapPriors[i].deviation;
+Knowledge known_by(const std::vector<TrainingRun>& seen) {
+  Knowledge known{most_probable_overlap(seen), {}};
+  for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+    known.covariance[i][i] = kOverlapPriors[i].deviation * kOverlapPriors[i].deviation;
   }
   for (const TrainingRun& run : seen) {
-    covariance = after_profile(covariance, model, placement_of(run), run.compute_s.has_value());
+    learn_profile(known, placement_of(run), run.compute_s.value_or(0) > 0);
   }
-  return covariance;
+  return known;
+}
+
+// Sum of J J' over the grid: its product with the covariance is the sum of the variances.
+OverlapSquare sum_of_squares(const OverlapVector& law, const std::vector<Placement>& grid) {
+  OverlapSquare sum{};
+  for (const Placement& one : grid) {
+    const OverlapVector row = overlap_times(law, one, true).iteration_row;
+    for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+      for (std::size_t j = 0; j < kOverlapCoefficients; ++j) sum[i][j] += row[i] * row[j];
+    }
+  }
+  return sum;
 }
 
 // Of the choices the one after which the grid's times are known best.
 std::size_t most_telling(const std::vector<Placement>& grid, const std::vector<TrainingRun>& seen,
                          const std::vector<std::size_t>& choices) {
-  const IterationModel model = law_so_far(seen);
-  const OverlapSquare covariance = covariance_of(model, seen);
-  std::vector<OverlapVector> all;
-  for (const Placement& one : grid) {
-    all.push_back(derivatives(model, one, &IterationTime::iteration_s));
-  }
+  const Knowledge known = known_by(seen);
+  const OverlapSquare squares = sum_of_squares(known.law, grid);
+  const bool with_compute = std::any_of(seen.begin(), seen.end(), [](const TrainingRun& run) {
+    return run.compute_s.value_or(0) > 0;
+  });
   std::size_t best = choices[0];
   double least = INFINITY;
   for (const std::size_t choice : choices) {
-    const OverlapSquare after =
-        after_profile(covariance, model, grid[choice], seen[0].compute_s.has_value());
+    Knowledge after = known;
+    learn_profile(after, grid[choice], with_compute);
     double variance = 0;
-    for (const OverlapVector& one : all) variance += product(one, product(after, one));
-    if (variance >= least) continue;
+    for (std::size_t i = 0; i < kOverlapCoefficients; ++i) {
+      variance += product(after.covariance[i], squares[i]);
+    }
+    if (!(variance < kLess * least)) continue;
     least = variance;
     best = choice;
   }
   return best;
+}
+
+std::size_t middle_of_fewest(const std::vector<Placement>& grid) {
+  std::vector<std::size_t> choices;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    if (grid[i].workers == fewest_workers(grid)) choices.push_back(i);
+  }
+  std::stable_sort(choices.begin(), choices.end(), [&](std::size_t a, std::size_t b) {
+    return grid[a].global_batch < grid[b].global_batch;
+  });
+  return choices[choices.size() / 2];
+}
+
+std::set<Stretch> stretches_of(const std::vector<Placement>& places) {
+  std::set<Stretch> stretches;
+  for (const Placement& one : places) stretches.insert(stretch_of(one));
+  return stretches;
 }
 
 }  // namespace
@@ -161,22 +168,29 @@ std::vector<ProfileChoice> corners_of(const std::vector<Placement>& grid) {
 std::optional<ProfileChoice> next_profile(const std::vector<Placement>& grid,
                                           const std::vector<TrainingRun>& seen) {
   if (grid.empty()) return std::nullopt;
-  std::set<double> profiled{0};
-  for (const TrainingRun& run : seen) profiled.insert(run.workers);
-  for (const Stretch& stretch : stretches_of(grid)) {
-    if (profiled.contains(stretch.workers)) continue;
-    std::vector<std::size_t> choices;
-    for (std::size_t i = 0; i < grid.size(); ++i) {
-      if (grid[i].workers == stretch.workers) choices.push_back(i);
-    }
-    std::stable_sort(choices.begin(), choices.end(), [&](std::size_t a, std::size_t b) {
-      return grid[a].global_batch < grid[b].global_batch;
-    });
-    const std::size_t at =
-        seen.empty() ? choices[choices.size() / 2] : most_telling(grid, seen, choices);
-    return ProfileChoice{at, stretch.why};
+  if (seen.empty()) return ProfileChoice{middle_of_fewest(grid), kWhy[0]};
+  std::vector<Placement> places;  // profiled, each once
+  for (const TrainingRun& run : seen) {
+    const Placement at = placement_of(run);
+    const auto same = [&](const Placement& one) { return is_same(one, at); };
+    if (std::none_of(places.begin(), places.end(), same)) places.push_back(at);
   }
-  return std::nullopt;
+  std::set<Stretch> unseen = stretches_of(grid);
+  for (const Stretch stretch : stretches_of(places)) unseen.erase(stretch);
+  const std::size_t enough = enough_for(grid);
+  const std::size_t left = std::max(enough - std::min(enough, places.size()), unseen.size());
+  if (left == 0) return std::nullopt;
+  std::vector<std::size_t> choices;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    if (left == unseen.size() && !unseen.contains(stretch_of(grid[i]))) continue;
+    const auto same = [&](const Placement& one) { return is_same(one, grid[i]); };
+    if (std::none_of(places.begin(), places.end(), same)) choices.push_back(i);
+  }
+  if (choices.empty()) return std::nullopt;
+  const std::size_t at = most_telling(grid, seen, choices);
+  const Stretch stretch = stretch_of(grid[at]);
+  return ProfileChoice{at, unseen.contains(stretch) ? kWhy[static_cast<std::size_t>(stretch)]
+                                                    : "it tells most of the whole grid"};
 }
 
 }  // namespace plumber

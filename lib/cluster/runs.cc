@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "cluster/json_row.h"
@@ -40,6 +41,16 @@ void check_magnitudes(const TableRow& row) {
   }
 }
 
+// A worker or a machine is there or not.
+void check_whole(const TableRow& row) {
+  for (const char* column : {"workers", "nodes"}) {
+    const auto value = number_in(row, column);
+    if (!value || *value == std::floor(*value)) continue;
+    refuse(row.where(column), fmt::format("column '{}': {} is not a whole number", column, *value),
+           "a mean over several runs is no run: give a row each");
+  }
+}
+
 // Two of iteration, compute and synchronisation give the third.
 void complete_times(TrainingRun& run, const TableRow& row) {
   if (!run.iteration_s && run.compute_s && run.sync_s)
@@ -55,7 +66,8 @@ void complete_times(TrainingRun& run, const TableRow& row) {
   }
   if (run.compute_s && run.sync_s) return;
   if (run.compute_s) run.sync_s = *run.iteration_s - *run.compute_s;
-  if (!run.compute_s && run.sync_s) run.compute_s = *run.iteration_s - *run.sync_s;
+  const double rest_s = *run.iteration_s - run.sync_s.value_or(0);
+  if (!run.compute_s && run.sync_s && rest_s > 0) run.compute_s = rest_s;
   if (run.sync_s) run.sync_s = std::max(*run.sync_s, 0.0);
 }
 
@@ -88,6 +100,7 @@ TrainingRun run_of(const TableRow& row) {
     refuse(row.where("nodes"), "more nodes than workers", "nodes are machines, not workers on one");
   }
   check_magnitudes(row);
+  check_whole(row);
   complete_times(run, row);
   take_noise(run, row);
   return run;

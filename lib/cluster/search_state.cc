@@ -59,6 +59,7 @@ std::vector<double> counts(const JsonMember& root, const std::string& key) {
   for (const JsonMember& value : root.at(key).elements()) {
     values.push_back(value.positive());
     value.number_within(0, kMost);
+    if (values.back() != std::floor(values.back())) value.refuse("not a whole number");
   }
   if (values.empty()) root.at(key).refuse("nothing to choose from", "\"workers\": [8, 12, 16]");
   std::sort(values.begin(), values.end());
@@ -106,6 +107,12 @@ Json json_value(const std::string& text) {
   return is_whole ? Json(static_cast<std::int64_t>(*value)) : Json(*value);
 }
 
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
 // What the command line held may be no UTF-8.
 std::string written(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -145,11 +152,16 @@ SearchState parse_search_state(std::string_view text, const std::string& name) {
   if (root.has("job")) state.job = job_at(root.at("job"));
   state.usd_per_hour = root.at("usd_per_hour").positive();
   if (root.has("workers_per_node")) {
-    state.workers_per_node = root.at("workers_per_node").positive();
+    state.workers_per_node = root.at("workers_per_node").number_within(1, kMost);
+    if (state.workers_per_node != std::floor(state.workers_per_node)) {
+      root.at("workers_per_node").refuse("not a whole number");
+    }
   }
   state.restore_s = number(root, "restore_s").value_or(0);
-  state.profile_iterations = number(root, "profile_iterations").value_or(20);
-  state.settle_iterations = number(root, "settle_iterations").value_or(2000);
+  for (const auto& [key, value] : {std::pair("profile_iterations", &state.profile_iterations),
+                                   std::pair("settle_iterations", &state.settle_iterations)}) {
+    if (root.has(key)) *value = root.at(key).number_within(1, kMost);
+  }
   state.budget_usd = number(root, "budget_usd");
   state.constraints = {number(root, "max_cost_usd"), number(root, "max_hours"),
                        number(root, "max_usd_per_hour")};
@@ -165,9 +177,9 @@ std::string with_run(std::string_view text, const std::string& name, const std::
   Json row = Json::object();
   for (std::size_t from = 0; from < run.size();) {
     const std::size_t comma = std::min(run.find(',', from), run.size());
-    const std::string part = run.substr(from, comma - from);
+    const std::string part = trimmed(run.substr(from, comma - from));
     const std::size_t equals = part.find('=');
-    const std::string key = part.substr(0, equals);
+    const std::string key = trimmed(part.substr(0, equals));
     if (equals == std::string::npos) {
       throw Error(ErrorKind::kUsage, "--record", "'" + part + "' is not of the form name=value",
                   "--record workers=8,global_batch=384,iteration_s=1.5");
@@ -179,7 +191,7 @@ std::string with_run(std::string_view text, const std::string& name, const std::
       throw Error(ErrorKind::kUsage, "--record", "unknown member '" + key + "'",
                   did_you_mean(key, run_columns()));
     }
-    row[key] = json_value(part.substr(equals + 1));
+    row[key] = json_value(trimmed(part.substr(equals + 1)));
     from = comma + 1;
   }
   check_record(row);

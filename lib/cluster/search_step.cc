@@ -12,6 +12,9 @@
 namespace plumber {
 namespace {
 
+// How far a predicted value may be off: so much of it is worth a profile that tells.
+constexpr double kMayBeOff = 0.08;
+
 // What the job allows, workers ascending, then batches.
 std::vector<Placement> grid_of(const SearchState& state) {
   std::vector<Placement> grid;
@@ -69,6 +72,7 @@ std::optional<Model> model_of(const SearchState& state, const std::vector<Stored
                               std::string& why) {
   try {
     Model model = fit_model(runs_of(state), state.job, {});
+    add_profiled(model);
     const auto stored = model.epochs ? std::nullopt : model_for(state, store);
     if (stored && model.noise) model.epochs = stored->model.epochs;
     if (!model.job.samples && stored) model.job.samples = stored->model.job.samples;
@@ -186,6 +190,17 @@ double exploring_in_unit(const SearchState& state, const SearchStep& step) {
   return 0;
 }
 
+// A plan does not rest on a prediction alone where a profile costs little against the training.
+bool propose_choice(const SearchState& state, const Model& model, SearchOutcome& result) {
+  if (explored(state, result.best->at)) return false;
+  const SearchStep step = step_at(state, model, result.best->at, state.profile_iterations);
+  if (exploring_in_unit(state, step) > kMayBeOff * objective_value(*result.best, state.objective)) {
+    return false;
+  }
+  propose(state, result, step, "it is predicted to be the best, and no profile shows it yet");
+  return true;
+}
+
 void propose_improvement(const SearchState& state, const Model& model, SearchOutcome& result) {
   const PlanRequest request = request_of(state);
   ClusterPlan plan;
@@ -279,7 +294,7 @@ SearchOutcome next_step(const SearchState& state, const std::vector<StoredModel>
     propose_unseen(state, model, result);
   } else if (!propose_basis(state, model, result)) {
     if (result.best) {
-      propose_improvement(state, *model, result);
+      if (!propose_choice(state, *model, result)) propose_improvement(state, *model, result);
     } else {
       finish(result, can_plan ? "nothing meets the constraints"
                      : model  ? "the corners are profiled, but how epochs follow noise is not known"

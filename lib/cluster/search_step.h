@@ -4,8 +4,9 @@
 //   full     every configuration once, the first until its noise settles
 //   partial  fewest workers and smallest batch until the noise settles, then the other corners of
 //            (K, B), or where workers share machines the stretches of profile_choice.h; from there
-//            the laws predict the rest, and a further configuration is profiled only while it may
-//            pay: expected improvement > cost of exploring it
+//            the laws predict the rest. What they predict to be the best is profiled, unless that
+//            costs more than 8 % of the training; a further configuration only while it may pay:
+//            expected improvement > cost of exploring it
 //   none     no profile: a stored model decides
 //
 // Expected improvement of c: mean over bootstrap replicates of max(0, value(best) - value(c)), in

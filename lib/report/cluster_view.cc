@@ -24,6 +24,7 @@ std::string hours_text(double hours) {
 }
 
 std::string dollars_text(double usd) {
+  if (usd >= 1e15) return fmt::format("${:.4g}", usd);
   return usd > 0 && usd < 0.095 ? fmt::format("${:.2g}", usd) : fmt::format("${:.2f}", usd);
 }
 

@@ -68,7 +68,8 @@ Section best_section(const SearchOutcome& result) {
           Fields{{key_value("workers", best.at.workers),
                   key_value("global_batch", best.at.global_batch), key_value("epochs", best.epochs),
                   key_value("iteration_s", best.iteration_s), key_value("hours", best.hours),
-                  key_value("cost_usd", best.cost_usd)}}};
+                  key_value("cost_usd", best.cost_usd), key_value("at_most", best.at_most()),
+                  key_value("profiled", best.profiled)}}};
 }
 
 ReportRow step_row(const char* status, const SearchStep& step) {

@@ -19,7 +19,7 @@ std::string cost_cell(const Outcome& one) {
 std::vector<Field> candidate_fields(const ClusterPlan& plan, const Outcome& one) {
   return {key_value("workers", one.at.workers),
           key_value("global_batch", one.at.global_batch),
-          key_value("machine", plan.machines[one.at.machine].name),
+          key_value("machine", plan.machines[one.at.machine].label()),
           key_value("nodes", one.nodes),
           key_value("epochs", one.epochs),
           key_value("iterations", one.iterations),
@@ -86,7 +86,7 @@ void add_robustness(Report& report, const ClusterPlan& plan) {
   table.columns = {{"workers", ""}, {"global_batch", ""}, {"machine", ""}, {"share", ""}};
   for (const WinShare& one : plan.robustness->winners) {
     table.rows.push_back(
-        {{one.at.workers, one.at.global_batch, plan.machines[one.at.machine].name, one.share},
+        {{one.at.workers, one.at.global_batch, plan.machines[one.at.machine].label(), one.share},
          false});
   }
   const double replicates = plan.robustness->replicates;
@@ -100,9 +100,9 @@ Section knee_section(const ClusterPlan& plan) {
   return {
       "knee", "",
       Fields{{key_value("workers", at.at.workers), key_value("global_batch", at.at.global_batch),
-              key_value("machine", plan.machines[at.at.machine].name), key_value("hours", at.hours),
-              key_value("cost_usd", at.cost_usd), key_value("method", plan.knee->method),
-              key_value("why", plan.knee->why)}}};
+              key_value("machine", plan.machines[at.at.machine].label()),
+              key_value("hours", at.hours), key_value("cost_usd", at.cost_usd),
+              key_value("method", plan.knee->method), key_value("why", plan.knee->why)}}};
 }
 
 Section policies_section(const ClusterPlan& plan) {
@@ -141,7 +141,7 @@ Section rejected_section(const ClusterPlan& plan) {
   table.shown = 5;
   for (const RejectedConfiguration& one : plan.rejected) {
     table.rows.push_back({{one.at.workers, one.at.global_batch, whole(one.at.global_batch),
-                           plan.machines[one.at.machine].name, one.reason},
+                           plan.machines[one.at.machine].label(), one.reason},
                           false});
   }
   return {"rejected", "Rejected", table};
@@ -158,8 +158,8 @@ Section nearest_section(const ClusterPlan& plan) {
   for (const NearestMiss& one : plan.nearest) {
     const Outcome& outcome = one.outcome;
     table.rows.push_back({{one.limit, outcome.at.workers, outcome.at.global_batch,
-                           plan.machines[outcome.at.machine].name, outcome.hours, outcome.cost_usd,
-                           outcome.usd_per_hour},
+                           plan.machines[outcome.at.machine].label(), outcome.hours,
+                           outcome.cost_usd, outcome.usd_per_hour},
                           false});
   }
   return {"nearest", "", table};

@@ -9,7 +9,7 @@ namespace plumber {
 namespace {
 
 std::string name_of(const ClusterPlan& plan, const Outcome& one) {
-  const std::string& machine = plan.machines[one.at.machine].name;
+  const std::string machine = plan.machines[one.at.machine].label();
   return fmt::format("{:.6g} worker{}{}, batch {:.6g}", one.at.workers,
                      one.at.workers == 1 ? "" : "s", machine.empty() ? "" : " on " + machine,
                      one.at.global_batch);

@@ -93,6 +93,24 @@ TEST_CASE("What is wrong with a table has its place, its cause and a way out") {
   CHECK(of_table("workers,global_batch,note\n8,384,anything\n").empty());
 }
 
+TEST_CASE("Workers and machines are counted, means over runs are none") {
+  CHECK(of_table("workers,global_batch,nodes\n8,384,2\n8.5,384,2\n") ==
+        "plumber: error: runs.csv:3:1: column 'workers': 8.5 is not a whole number\n"
+        "hint: a mean over several runs is no run: give a row each");
+  CHECK(of_table("workers,global_batch,nodes\n8,384,2.5\n") ==
+        "plumber: error: runs.csv:2:7: column 'nodes': 2.5 is not a whole number\n"
+        "hint: a mean over several runs is no run: give a row each");
+}
+
+TEST_CASE("Synchronisation as long as the iteration hides what compute takes") {
+  const auto runs = read_runs(
+      parse_table("workers,global_batch,iteration_s,sync_s\n8,384,2,2\n8,384,2,2.05\n8,384,2,.5\n",
+                  "runs.csv"));
+  CHECK(!runs[0].compute_s);
+  CHECK(!runs[1].compute_s);
+  CHECK(*runs[2].compute_s == 1.5);
+}
+
 TEST_CASE("JSON lines are tables too") {
   const InputTable table = parse_table(
       "{\"workers\": 8, \"global_batch\": 384}\n"

@@ -266,3 +266,47 @@ TEST_CASE("Runs on one machine determine nothing across machines, those on two n
   const double two_s = iteration_time(*overlap, {32, 2, 2048}).sync_s;
   CHECK(iteration_time(*overlap, {32, 4, 2048}).sync_s > 1.5 * two_s);
 }
+
+TEST_CASE("One number of workers does not tell how pollux's network grows with them") {
+  std::vector<TrainingRun> runs;
+  for (const double workers : {1., 4., 16.}) {
+    for (const double batch : {16., 64., 256.}) {
+      TrainingRun run;
+      run.workers = workers;
+      run.nodes = std::ceil(workers / 4);
+      run.global_batch = workers * batch;
+      run.compute_s = .02 + .001 * batch;
+      run.iteration_s = *run.compute_s + (workers > 4 ? .1 : workers > 1 ? .03 : 0);
+      runs.push_back(run);
+    }
+  }
+  std::string why;
+  const auto model = fit_only(IterationLaw::kPollux, runs, {}, why);
+  REQUIRE(model);
+  CHECK(!model->coefficient("bn"));
+  CHECK(!model->coefficient("br"));
+  const auto sync_s = [&](double workers, double nodes) {
+    return iteration_time(*model, {workers, nodes, 64 * workers}).sync_s;
+  };
+  CHECK(determined(*model, {16, 4, 1024}) == Determined::kByRuns);
+  CHECK(determined(*model, {4, 1, 256}) == Determined::kByRuns);
+  CHECK(sync_s(16, 4) == Approx(.1).epsilon(.1));
+  // Fewer are taken for no faster, more for slower with each.
+  for (const Placement& at :
+       {Placement{8, 2, 512}, Placement{64, 16, 4096}, Placement{2, 1, 128}}) {
+    CHECK(determined(*model, at) == Determined::kAtMostAsGrown);
+  }
+  CHECK(sync_s(8, 2) == sync_s(16, 4));
+  CHECK(sync_s(2, 1) == sync_s(4, 1));
+  CHECK(sync_s(64, 16) > 3.5 * sync_s(16, 4));
+  TrainingRun more = runs.back();
+  more.workers = 64;
+  more.nodes = 16;
+  more.global_batch = 4096;
+  more.compute_s = .084;
+  more.iteration_s = .21;
+  runs.push_back(more);
+  const auto told = fit_only(IterationLaw::kPollux, runs, {}, why);
+  CHECK(told->coefficient("bn"));
+  CHECK(determined(*told, {8, 2, 512}) == Determined::kByRuns);
+}

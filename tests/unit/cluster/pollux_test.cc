@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing workers and batch from six profiles, on measurements that are not the paper's: Pollux's
 // cluster of 16 machines with 4 GPUs each. Five configurations are chosen by the rule of
-// profile_choice.h or given; the sixth is the fastest that they predict, or the cheapest.
+// profile_choice.h or given; the sixth is the fastest that they predict, or the cheapest, as
+// `cluster next` goes on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -187,16 +188,35 @@ Regrets of_placements(const Job6& job, const Quantiles& quantiles) {
           step_error(job, all)};
 }
 
-// By the rule, from its own first profile or from another; the sixth is that of the objective.
-Regrets of_rule(const Job6& job, std::optional<TrainingRun> first = std::nullopt) {
+// Profiles what is predicted to be the best until that has been profiled, as `cluster next` does.
+Prediction with_choices(const Job6& job, const std::vector<TrainingRun>& five, Predicted by,
+                        std::size_t most) {
+  Prediction prediction(job, five);
+  while (prediction.seen.size() < most) {
+    const TrainingRun choice =
+        least(job, [&](const TrainingRun& run) { return (prediction.*by)(run); });
+    if (prediction.profiled(choice)) break;
+    prediction.seen.push_back(choice);
+    prediction = Prediction(job, prediction.seen);
+  }
+  return prediction;
+}
+
+// Five by the rule, from its own first profile or from another.
+std::vector<TrainingRun> by_rule(const Job6& job, const std::optional<TrainingRun>& first) {
   std::vector<Placement> grid;
   for (const TrainingRun& run : job.candidates) grid.push_back(placement_of(run));
   std::vector<TrainingRun> seen;
   if (first) seen.push_back(*first);
   while (const auto next = next_profile(grid, seen)) seen.push_back(job.candidates[next->at]);
   REQUIRE(seen.size() == 5);
-  const Prediction fast = with_sixth(job, seen, &Prediction::time, &Prediction::cost);
-  const Prediction cheap = with_sixth(job, seen, &Prediction::cost, &Prediction::time);
+  return seen;
+}
+
+// So many profiles at the most, the last ones those of the objective.
+Regrets of_profiles(const Job6& job, const std::vector<TrainingRun>& five, std::size_t most) {
+  const Prediction fast = with_choices(job, five, &Prediction::time, most);
+  const Prediction cheap = with_choices(job, five, &Prediction::cost, most);
   return {regret(job, fast, &Prediction::time, false), regret(job, cheap, &Prediction::cost, true),
           std::max(step_error(job, fast), step_error(job, cheap))};
 }
@@ -208,9 +228,6 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
-
-// Single profiles of ncf scatter by up to 12 % about any law: see docs/results.md.
-double most_step_error(const std::string& model) { return model == "ncf" ? 0.16 : 0.12; }
 
 }  // namespace
 
@@ -232,11 +249,12 @@ TEST_CASE("Six profiles where we put them choose almost the best of Pollux's mea
 TEST_CASE("Profiles chosen by the rule, without knowing the answer, do so too") {
   std::vector<double> time_regrets, cost_regrets;
   for (const std::string& model : kModels) {
-    const Regrets regrets = of_rule(job_of(model));
+    const Job6 job = job_of(model);
+    const Regrets regrets = of_profiles(job, by_rule(job, {}), 6);
     CAPTURE(model, regrets.time, regrets.cost, regrets.step_error);
     CHECK(regrets.time <= 0.06);
     CHECK(regrets.cost <= 0.06);
-    CHECK(regrets.step_error <= most_step_error(model));
+    CHECK(regrets.step_error <= 0.12);
     time_regrets.push_back(regrets.time);
     cost_regrets.push_back(regrets.cost);
   }
@@ -244,22 +262,26 @@ TEST_CASE("Profiles chosen by the rule, without knowing the answer, do so too") 
   CHECK(median(cost_regrets) <= 0.01);
 }
 
-// The rule from each batch that one worker can begin with.
-TEST_CASE("Wherever the rule starts, the median plan is as fast") {
+// The rule from each batch that one worker can begin with, and on until the choice is profiled.
+TEST_CASE("Wherever the rule starts, the plan is as fast") {
   for (const std::string& model : kModels) {
     const Job6 job = job_of(model);
-    std::vector<double> times, costs, errors;
+    std::vector<double> times, costs, errors, patient;
     for (const TrainingRun& run : job.candidates) {
       if (run.workers != 1) continue;
-      const Regrets regrets = of_rule(job, run);
+      const std::vector<TrainingRun> five = by_rule(job, run);
+      const Regrets regrets = of_profiles(job, five, 6);
       times.push_back(regrets.time);
       costs.push_back(regrets.cost);
       errors.push_back(regrets.step_error);
+      patient.push_back(of_profiles(job, five, 7).time);
     }
-    CAPTURE(model, times, costs, errors);
-    CHECK(median(times) <= 0.021);
+    CAPTURE(model, times, costs, errors, patient);
+    CHECK(median(times) <= 0.035);
     CHECK(median(costs) <= 0.066);
-    CHECK(median(errors) <= most_step_error(model));
+    CHECK(median(errors) <= 0.12);
+    CHECK(*std::max_element(errors.begin(), errors.end()) <= 0.13);
+    CHECK(*std::max_element(patient.begin(), patient.end()) <= 0.02);
   }
 }
 

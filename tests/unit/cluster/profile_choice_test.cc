@@ -2,8 +2,10 @@
 #include "cluster/profile_choice.h"
 
 #include <cmath>
+#include <set>
 
 #include "catch2_any.h"
+#include "cluster/seen_placements.h"
 
 using namespace plumber;
 
@@ -31,28 +33,65 @@ TrainingRun run_at_place(const Placement& at) {
   return run;
 }
 
+std::vector<TrainingRun> profiled_by_rule(const std::vector<Placement>& grid) {
+  std::vector<TrainingRun> seen;
+  while (const auto next = next_profile(grid, seen)) {
+    seen.push_back(run_at_place(grid[next->at]));
+    REQUIRE(seen.size() <= grid.size());
+  }
+  return seen;
+}
+
 }  // namespace
 
-TEST_CASE("Each stretch of the network is profiled once, and then no more is needed") {
+TEST_CASE("Each stretch of the network is profiled, and then no more is needed") {
   const std::vector<Placement> all = grid();
   CHECK(crosses_machines(all));
+  const std::vector<TrainingRun> seen = profiled_by_rule(all);
+  REQUIRE(seen.size() == 5);
+  CHECK(seen[0].workers == 1);
+  CHECK(seen[0].per_worker_batch() == 128);  // the middle
+  std::set<Stretch> stretches;
+  std::set<double> batches;
+  for (const TrainingRun& run : seen) {
+    stretches.insert(stretch_of(placement_of(run)));
+    batches.insert(run.per_worker_batch());
+  }
+  CHECK(stretches.size() == 4);
+  CHECK(batches.size() > 1);  // compute has a constant part and one that grows
+}
+
+TEST_CASE("One configuration of a stretch among many others is profiled all the same") {
+  std::vector<Placement> all = grid();
+  std::erase_if(all, [](const Placement& at) {
+    return (at.nodes <= 1 && at.workers > 1) || (at.nodes == 2 && at.global_batch != 512);
+  });
+  all.push_back({2, 1, 128, 0});
+  std::set<double> workers;
+  for (const TrainingRun& run : profiled_by_rule(all)) workers.insert(run.workers);
+  CHECK(workers.contains(2));
+  CHECK(workers.contains(8));
+}
+
+TEST_CASE("Profiles that are there already count, wherever they come from") {
+  const std::vector<Placement> all = grid();
   std::vector<TrainingRun> seen;
-  std::vector<double> workers, nodes;
+  for (const std::size_t i : {0, 1, 2, 3, 4}) seen.push_back(run_at_place(all[i]));
+  std::set<Stretch> rest;  // one and two workers were enough of a machine
   while (const auto next = next_profile(all, seen)) {
     seen.push_back(run_at_place(all[next->at]));
-    workers.push_back(all[next->at].workers);
-    nodes.push_back(all[next->at].nodes);
-    REQUIRE(seen.size() <= 5);
+    rest.insert(stretch_of(all[next->at]));
   }
-  CHECK(workers == std::vector<double>{1, 4, 8, 16, 64});
-  CHECK(nodes == std::vector<double>{1, 1, 2, 4, 16});
-  CHECK(seen[0].per_worker_batch() == 128);  // the middle
-  double least = 256, most = 64;
-  for (const TrainingRun& run : seen) {
-    least = std::min(least, run.per_worker_batch());
-    most = std::max(most, run.per_worker_batch());
-  }
-  CHECK(least < most);  // compute has a constant part and one that grows
+  CHECK(seen.size() == 7);
+  CHECK(rest == std::set<Stretch>{Stretch::kTwoMachines, Stretch::kMoreMachines});
+}
+
+TEST_CASE("Two machines need a profile each for what they show") {
+  std::vector<Placement> all = grid();
+  std::erase_if(all, [](const Placement& at) { return at.nodes > 2; });
+  CHECK(profiled_by_rule(all).size() == 3);
+  all.resize(1);
+  CHECK(profiled_by_rule(all).size() == 1);
 }
 
 TEST_CASE("The batches do not hang on the unit of time") {

@@ -225,3 +225,48 @@ TEST_CASE("A budget shortens what it can tell, and of the rest says when it is s
   CHECK(within_budget(state, 7, free));
   CHECK(!free.most_seconds);
 }
+
+namespace {
+
+// What an iteration of an invented job takes, up to 12 % off any smooth law.
+TrainingRun shared_machines_run(const SearchState& state, const Configuration& at) {
+  TrainingRun run;
+  run.workers = at.workers;
+  run.nodes = state.nodes_of(at.workers);
+  run.global_batch = at.global_batch;
+  run.noise = 0.5 + 4 / std::sqrt(at.global_batch);
+  const double bend = 1 + 0.12 * std::sin(7 * at.workers + 3 * std::log(at.global_batch));
+  const double network_s = *run.nodes > 1 ? .02 + .01 * std::log2(*run.nodes) : .01;
+  run.compute_s = .02 + .0005 * run.per_worker_batch();
+  run.iteration_s = bend * (*run.compute_s + (at.workers > 1 ? network_s : 0));
+  run.sync_s.reset();
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("Where workers share machines the search ends on a configuration that it has profiled") {
+  for (const ClusterObjective objective : {ClusterObjective::kTime, ClusterObjective::kCost}) {
+    SearchState state;
+    state.objective = objective;
+    state.workers = {1, 2, 4, 8, 16, 32};
+    state.batches = {256, 512, 1024, 2048, 4096};
+    state.workers_per_node = 4;
+    state.usd_per_hour = 1;
+    state.job.samples = 1e6;
+    state.job.e_star = 10;
+    state.job.theta = 60;
+    SearchOutcome result = next_step(state);
+    while (!result.done && state.runs.size() < 30) {
+      const Configuration at = result.next->at;
+      state.runs.push_back({shared_machines_run(state, at), result.next->iterations, true});
+      result = next_step(state);
+    }
+    REQUIRE(result.done);
+    CAPTURE(state.runs.size(), result.why);
+    CHECK(state.runs.size() <= 10);
+    CHECK(result.best->profiled);
+    CHECK(result.best->iteration_s ==
+          Approx(*shared_machines_run(state, result.best->at).iteration_s));
+  }
+}
