@@ -52,26 +52,37 @@ Sentence shrunk_sentence(const OptimizeResult& result) {
   return sentence;
 }
 
-Sentence optimal_sentence(const OptimizeResult& result) {
+// What the changes speed up lies below a cache, which is full later.
+bool gains_only_first_epoch(const Predicted& predicted) {
+  constexpr double kSame = 1.005;
+  return !predicted.upper_bound && !predicted.lower_bound && predicted.speedup < kSame &&
+         predicted.first_epoch_per_s.value_or(0) > 0 &&
+         predicted.first_epoch_per_s < predicted.after_per_s;
+}
+
+Sentence gain_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
+  const std::pair<Unit, Value> changes{Unit::kNone, changes_text(result.plan)};
+  if (predicted.before_per_s <= 0)  // the trace does not tell
+    return {predicted.upper_bound ? "At most {} with {} on " : "{} with {} on ",
+            {{Unit::kPerSecond, predicted.after_per_s}, changes}};
+  if (gains_only_first_epoch(predicted))
+    return {"As fast as stock TensorFlow ({}), but for the first epoch, with {} on ",
+            {{Unit::kPerSecond, predicted.before_per_s}, changes}};
+  const std::string times = predicted.upper_bound ? "up to " : bound_words(predicted);
+  return {"From {} (stock TensorFlow) to " + bound_words(predicted) + "{}: " + times +
+              "{} times as fast with {} on ",
+          {{Unit::kPerSecond, predicted.before_per_s},
+           {Unit::kPerSecond, predicted.after_per_s},
+           {Unit::kNone, predicted.speedup},
+           changes}};
+}
+
+Sentence optimal_sentence(const OptimizeResult& result) {
   const bool shrunk =
       result.model == ModelKind::kDefault && result.memory.stock_bytes > result.memory.budget_bytes;
   if (shrunk) return shrunk_sentence(result);
-  if (predicted.before_per_s <= 0) {  // the trace does not tell
-    Sentence sentence{
-        predicted.upper_bound ? "At most {} with {} on " : "{} with {} on ",
-        {{Unit::kPerSecond, predicted.after_per_s}, {Unit::kNone, changes_text(result.plan)}}};
-    add_limits(sentence, result.limits);
-    sentence.pattern += ".";
-    return sentence;
-  }
-  const std::string times = predicted.upper_bound ? "up to " : bound_words(predicted);
-  Sentence sentence{"From {} (stock TensorFlow) to " + bound_words(predicted) + "{}: " + times +
-                        "{} times as fast with {} on ",
-                    {{Unit::kPerSecond, predicted.before_per_s},
-                     {Unit::kPerSecond, predicted.after_per_s},
-                     {Unit::kNone, predicted.speedup},
-                     {Unit::kNone, changes_text(result.plan)}}};
+  Sentence sentence = gain_sentence(result);
   add_limits(sentence, result.limits);
   sentence.pattern += ".";
   return sentence;
