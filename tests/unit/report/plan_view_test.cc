@@ -89,6 +89,15 @@ TEST_CASE("A bound is said to be one, and what a cache costs first") {
            "The first epoch, which fills the cache, runs at 108/s; the cache has paid for itself"));
 }
 
+TEST_CASE("A plan for the first epoch alone promises no more") {
+  OptimizeResult result = result_of(PlanStatus::kOptimal);
+  result.predicted.after_per_s = 124;
+  result.predicted.speedup = 1;
+  result.predicted.first_epoch_per_s = 60;
+  CHECK(says(text_of(result),
+             "As fast as stock TensorFlow (124/s), but for the first epoch, with 0 changes on"));
+}
+
 TEST_CASE("No change and no way are answers too") {
   CHECK(text_of(result_of(PlanStatus::kNoChange)) ==
         "No change: stock TensorFlow runs this program at 124/s, and nothing within 4 cores and 8 "
