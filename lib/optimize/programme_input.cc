@@ -18,6 +18,7 @@ constexpr double kUsable = 0.92;  // share of the cores, where nothing says othe
 constexpr double kPause_s = 1e-3;
 constexpr double kFastElements_per_s = 2000;
 constexpr double kMostAtEnd_bytes = 4e6;
+constexpr double kShareAtEnd = 0.01;        // of the memory: caches need it more
 constexpr double kMostBuffer_bytes = 64e6;  // a deeper buffer of large elements only fills memory
 
 struct SegmentSum {
@@ -288,7 +289,9 @@ int prefetch_size(const Problem& problem, NodeId id, double period_s) {
   const double bridge = at_end ? kLeast : std::ceil(kPause_s * rate);
   const double wanted = std::max(bridge, rate < kFastElements_per_s ? kLeast : kFast);
   const double bytes = std::max(1.0, problem.analysis->nodes[id].bytes_per_element);
-  const double fitting = (at_end ? kMostAtEnd_bytes : kMostBuffer_bytes) / bytes;
+  const double at_end_bytes =
+      std::min(kMostAtEnd_bytes, kShareAtEnd * problem.options->limits.memory_bytes);
+  const double fitting = (at_end ? at_end_bytes : kMostBuffer_bytes) / bytes;
   return static_cast<int>(std::max(kLeast, std::min({wanted, kMost, fitting})));
 }
 
