@@ -3,10 +3,9 @@
 // have begun beyond them was for nothing, in each pass anew. Below it, through maps, prefetches and
 // batches, a pass begins
 //
-//   (n + w) / n elements for each one that is wanted,  w = 0.7 of the calls in flight of the
-//   parallel
-//                                                      maps on the way + what the prefetches hold
-//                                                      there, at most what the data set has left
+//   (n + w) / n elements for each one that is wanted
+//   w = 0.7 of the calls in flight of the parallel maps on the way
+//       + what the prefetches there hold, at most what the data set has left
 //
 // (0.7: measured with 2 to 16 calls above takes of 4 to 200 on 2 cores, TensorFlow 2.21; the rest
 // are cancelled before they begin.) A prefetch counts with what it held in the mean of the trace;
