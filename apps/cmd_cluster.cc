@@ -81,6 +81,8 @@ void add_cluster(CLI::App& app, const Globals& globals, Run& run) {
   add_cluster_fit(cluster, globals, run);
   add_cluster_plan(cluster, globals, run);
   add_cluster_next(cluster, globals, run);
+  for (CLI::App* command : cluster.get_subcommands({}))
+    command->footer("plumber cluster --help has examples.");
   cluster.footer(kExamples);
 }
 

@@ -368,6 +368,10 @@ void add_optimize(CLI::App& app, const Globals& globals, Run& run) {
   add_limits(command, *options);
   add_choices(command, *options);
   add_output(command, options->output, kCurveFormats);
+  command.get_option("--output")
+      ->description(
+          "Write the plan to FILE, and a summary to standard output (none with -q); the file's "
+          "ending chooses the format");
   command.footer(kExamples);
   command.callback([options, &globals, &run] {
     run = [options, &globals] { return run_optimize(*options, globals); };

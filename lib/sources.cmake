@@ -192,6 +192,7 @@ set(report_sources
     report/diff_view.cc
     report/disk_sections.cc
     report/node_table.cc
+    report/plan_first_sentence.cc
     report/plan_view.cc
     report/render_csv.cc
     report/render_dot.cc

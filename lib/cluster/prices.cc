@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -50,6 +51,17 @@ void check_vcpus(const MachineType& machine, const TableRow& row) {
               "other rules go in the columns vcpu_step and max_vcpus");
 }
 
+// Dates are compared as they are written, which orders these: 2023, 2023-01, 2023-01-31.
+std::string date_in(const TableRow& row) {
+  constexpr std::string_view kForm = "dddd-dd-dd";
+  const std::string date = text_in(row, "as_of").value_or("");
+  const auto fits = [](char c, char form) { return form == '-' ? c == '-' : c >= '0' && c <= '9'; };
+  const bool whole = date.empty() || date.size() == 4 || date.size() == 7 || date.size() == 10;
+  if (whole && std::equal(date.begin(), date.end(), kForm.begin(), fits)) return date;
+  throw Error(ErrorKind::kInput, row.where("as_of"), "column 'as_of': '" + date + "' is no date",
+              "write 2023-01 or 2023-01-31");
+}
+
 MachineType machine_of(const TableRow& row) {
   MachineType machine;
   const auto name = text_in(row, "name");
@@ -70,7 +82,7 @@ MachineType machine_of(const TableRow& row) {
   machine.accelerator = text_in(row, "accelerator").value_or("");
   machine.usd_per_hour_spot = optional_positive_in(row, "usd_per_hour_spot");
   machine.region = text_in(row, "region").value_or("");
-  machine.as_of = text_in(row, "as_of").value_or("");
+  machine.as_of = date_in(row);
   machine.custom = custom_price(row);
   if (machine.custom) {
     check_vcpus(machine, row);

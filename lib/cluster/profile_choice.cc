@@ -128,9 +128,10 @@ std::size_t most_telling(const std::vector<Placement>& grid, const std::vector<T
 }
 
 std::size_t middle_of_fewest(const std::vector<Placement>& grid) {
+  const double fewest = fewest_workers(grid);
   std::vector<std::size_t> choices;
   for (std::size_t i = 0; i < grid.size(); ++i) {
-    if (grid[i].workers == fewest_workers(grid)) choices.push_back(i);
+    if (grid[i].workers == fewest) choices.push_back(i);
   }
   std::stable_sort(choices.begin(), choices.end(), [&](std::size_t a, std::size_t b) {
     return grid[a].global_batch < grid[b].global_batch;

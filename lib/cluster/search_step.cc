@@ -31,12 +31,17 @@ std::vector<Placement> grid_of(const SearchState& state) {
   return grid;
 }
 
+// The last run of a configuration: a profile that was repeated replaces the earlier one.
 const ExploredRun* explored(const SearchState& state, const Configuration& at) {
+  const ExploredRun* last = nullptr;
   for (const ExploredRun& one : state.runs) {
-    if (one.run.workers == at.workers && one.run.global_batch == at.global_batch) return &one;
+    if (one.run.workers == at.workers && one.run.global_batch == at.global_batch) last = &one;
   }
-  return nullptr;
+  return last;
 }
+
+// A run that measured no noise has none that could settle.
+bool is_settled(const ExploredRun& one) { return one.noise_stable || !one.run.noise; }
 
 std::vector<TrainingRun> runs_of(const SearchState& state) {
   std::vector<TrainingRun> runs;
@@ -137,7 +142,7 @@ bool propose_needed(const SearchState& state, const std::optional<Model>& model,
     const Configuration at{grid[one.at].workers, grid[one.at].global_batch, 0};
     const ExploredRun* run = explored(state, at);
     const bool first = &one == &needed[0];
-    if (run && (!first || run->noise_stable)) continue;
+    if (run && (!first || is_settled(*run))) continue;
     const double iterations = first ? state.settle_iterations : state.profile_iterations;
     propose(state, result, step_at(state, model, at, iterations), one.why);
     return true;
@@ -151,7 +156,7 @@ bool propose_stretch(const SearchState& state, const std::optional<Model>& model
   const std::vector<Placement> grid = grid_of(state);
   std::vector<TrainingRun> timed = runs_of(state);
   std::erase_if(timed, [](const TrainingRun& run) { return !run.iteration_s; });
-  const bool unsettled = !state.runs.empty() && !state.runs.back().noise_stable &&
+  const bool unsettled = !state.runs.empty() && !is_settled(state.runs.back()) &&
                          state.runs.back().run.workers == grid.front().workers;
   if (unsettled) {
     const TrainingRun& run = state.runs.back().run;

@@ -199,7 +199,10 @@ bool may_prefetch(const Problem& problem, NodeId id, double least_work_s) {
     return false;
   if (problem.stock[id].prefetch_above) return true;
   for (const NodeId consumer : problem.consumers[id]) {
-    if (problem.node(consumer).kind == Kind::kPrefetch) return false;
+    const Kind above = problem.node(consumer).kind;
+    // TensorFlow makes one op of a shuffle and its repeat, which draws its seeds in another way.
+    const bool fused = node.kind == Kind::kShuffle && above == Kind::kRepeat;
+    if (above == Kind::kPrefetch || fused) return false;
   }
   if (problem.consumers[id].size() != 1 || problem.cost(id).work_s >= least_work_s) {
     return problem.consumers[id].size() == 1;

@@ -123,8 +123,10 @@ class Builder {
       return "a number in place of AUTOTUNE, so that reading keeps up with the rest";
     }
     if (settled_.fixed_autotune[id] != 0) {
-      return fmt::format("a number in place of AUTOTUNE: {} of work a root element need no more",
-                         format_seconds(cost.work_s));
+      const char* by =
+          problem_.node(id).parallelism ? "" : ", which TensorFlow would add by itself";
+      return fmt::format("a number in place of AUTOTUNE{}: {} of work a root element need no more",
+                         by, format_seconds(cost.work_s));
     }
     if (calls < problem_.stock[id].parallelism && problem_.node(id).inner.empty()) {
       return fmt::format(
@@ -255,7 +257,7 @@ class Builder {
         static_cast<std::int64_t>(settled_.buffers[id]));
   }
 
-  /// A filter whose predicate a map computes ends with a map too, which drops the flag, inline.
+  /// A filter whose predicate a map computes ends with an inline map, which drops the flag.
   bool passes_through(NodeId id) const {
     const ModeChange* change = settled_.changes[id];
     return change != nullptr && change->edit == EditKind::kPassThroughFilter;
@@ -335,9 +337,8 @@ class Builder {
         add_option(kAutotuneOption, false,
                    "every number is fixed: nothing is left to tune, and counting for it takes time "
                    "in each element");
-    constexpr double kNothing = 1e-3;  // of the rate: it saves core seconds
-    const double lost = lost_per_s(without);
-    if (lost * now_.period_s > kNothing) edit.gain_per_s = lost;
+    const double lost = lost_per_s(without);  // else it saves core seconds alone
+    if (lost * now_.period_s > 1e-3) edit.gain_per_s = lost;
   }
 
   const Problem& problem_;

@@ -8,7 +8,6 @@
 namespace plumber {
 namespace {
 
-constexpr double kWorthIt = 0.05;          // of the core seconds
 constexpr std::size_t kMostChoices = 300;  // each is judged by the whole cost model
 
 bool is_short_call(const Problem& problem, NodeId id, const NodeSetting& setting) {

@@ -118,7 +118,7 @@ bool scalars_are_known(const GraphScope& scope, const NodeDef& def, const OpTrai
   if (traits.dataset_inputs != 1) return true;  // such nodes stay where they are
   const auto* captured = attribute(def, "Targuments");
   int place = traits.dataset_inputs + (captured ? captured->list().type_size() : 0);
-  for (; place < def.input_size() && producer_of(def.input(place)) != ""; ++place) {
+  for (; place < def.input_size() && !producer_of(def.input(place)).empty(); ++place) {
     const NodeDef* source = scope.input(def, place);
     if (!source || source->op() != "Const") return false;
   }

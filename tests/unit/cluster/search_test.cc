@@ -172,6 +172,18 @@ TEST_CASE("Without search a stored model decides: of the same job, a near one, o
         Approx(*run.iteration_s).epsilon(0.03));
 }
 
+TEST_CASE("A first profile that has settled when it was repeated is not asked for again") {
+  std::string state =
+      R"({"policy":"full","workers":[8,16],"batches":[384,1024],"usd_per_hour":0.13402})";
+  const auto next_after = [&](const std::string& record) {
+    state = with_run(state, "state.json", "workers=8,global_batch=384,iteration_s=1.49" + record);
+    return next_step(parse_search_state(state, "state.json")).next->at;
+  };
+  CHECK(next_after(",noise=0.79,noise_stable=false").global_batch == 384);
+  CHECK(next_after(",noise=0.79,noise_stable=true").global_batch == 1024);
+  CHECK(next_after(",noise_stable=false").global_batch == 1024);  // no noise that could settle
+}
+
 TEST_CASE("A state grows by whole runs, and a run that makes no sense is not written") {
   const std::string text =
       R"({"policy":"partial","workers":[8,16],"batches":[384,1024],"usd_per_hour":0.13402})";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of little work: on whose thread they run.
 #include "catch2_any.h"
+#include "optimize/choices.h"
 #include "optimize/optimize.h"
 #include "plan_story.h"
 #include "small_pipeline.h"
@@ -97,6 +98,19 @@ TEST_CASE("kernels that share their work run inline where the environment may fo
   CHECK(std::ranges::count(allowed.plan.edits, EditKind::kInline, &Edit::kind) == 1);
   CHECK(allowed.plan.environment ==
         std::map<std::string, std::string>{{"TF_NUM_INTRAOP_THREADS", "1"}});
+}
+
+TEST_CASE("no prefetch parts a shuffle from its repeat: TensorFlow makes one op of them") {
+  for (const std::string above : {"RepeatDataset", "SkipDataset"}) {
+    SmallPipeline p;
+    const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.3, .elements = 128});
+    const NodeId shuffle = p.add("ShuffleDatasetV3", {lines}, {.work_ms = 0.2, .elements = 128});
+    const NodeId next = p.add(above, {shuffle}, {.work_ms = 0.1, .elements = 128});
+    p.finish(p.batch(next, 128, {.work_ms = 0.1, .bytes = 1e4}));
+    const OptimizeOptions options = within(2, 8e9);
+    const Problem problem = make_problem(p.pipeline, p.analysis, options, {2});
+    CHECK(find_choices(problem, 8e9).nodes[shuffle].prefetch == (above == "SkipDataset"));
+  }
 }
 
 }  // namespace
