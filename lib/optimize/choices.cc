@@ -201,7 +201,7 @@ bool may_prefetch(const Problem& problem, NodeId id, double least_work_s) {
   for (const NodeId consumer : problem.consumers[id]) {
     const Kind above = problem.node(consumer).kind;
     // TensorFlow makes one op of a shuffle and its repeat, which draws its seeds in another way.
-    const bool fused = node.kind == Kind::kShuffle && above == Kind::kRepeat;
+    const bool fused = node.kind == Kind::kShuffle && node.fixed_seed && above == Kind::kRepeat;
     if (above == Kind::kPrefetch || fused) return false;
   }
   if (problem.consumers[id].size() != 1 || problem.cost(id).work_s >= least_work_s) {

@@ -48,11 +48,10 @@ void add_inserted(const Problem& problem, const Settled& settled, std::vector<Me
 
 double stock_memory_bytes(const Problem& problem) {
   double bytes = ledger_of(problem, problem.stock).held_bytes;
-  const double period_s = evaluate(problem, problem.stock).period_s;
+  constexpr double kInjected = 2;  // elements of the prefetch that TensorFlow adds
   for (std::size_t i = 0; i < problem.stock.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    if (!problem.stock[id].prefetch_above) continue;
-    bytes += prefetch_size(problem, id, period_s) * element_bytes(problem, id);
+    if (problem.stock[id].prefetch_above) bytes += kInjected * element_bytes(problem, id);
   }
   return bytes;
 }

@@ -105,6 +105,7 @@ TEST_CASE("no prefetch parts a shuffle from its repeat: TensorFlow makes one op 
     SmallPipeline p;
     const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.3, .elements = 128});
     const NodeId shuffle = p.add("ShuffleDatasetV3", {lines}, {.work_ms = 0.2, .elements = 128});
+    p.pipeline[shuffle].fixed_seed = true;
     const NodeId next = p.add(above, {shuffle}, {.work_ms = 0.1, .elements = 128});
     p.finish(p.batch(next, 128, {.work_ms = 0.1, .bytes = 1e4}));
     const OptimizeOptions options = within(2, 8e9);
