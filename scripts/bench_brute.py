@@ -18,7 +18,6 @@ import re
 import statistics
 import subprocess
 import sys
-import time
 
 import bench_tf
 import plumber_tf
@@ -135,7 +134,9 @@ class Search:
         if done.returncode:
             return 0
         self.files[key] = stem + ".pb"
-        return short_rate(stem + ".pb", self.options.try_seconds)
+        iterator = iter(plumber_tf.load(stem + ".pb"))
+        next(iterator)
+        return bench_tf.rate(iterator, self.options.try_seconds, self.options.try_seconds / 2)
 
     def grid(self):
         for choice in itertools.product(*(range(len(table)) for table in self.tables)):
@@ -157,19 +158,6 @@ class Search:
     def best(self, count, without):
         ranked = sorted(self.files, key=self.rates.get, reverse=True)
         return [key for key in ranked if json.loads(key) != without][:count]
-
-
-def short_rate(file, seconds):
-    iterator, count = iter(plumber_tf.load(file)), 0
-    next(iterator)
-    end = time.monotonic() + seconds / 2
-    while time.monotonic() < end:
-        next(iterator)
-    began = time.monotonic()
-    while time.monotonic() < began + seconds:
-        next(iterator)
-        count += 1
-    return count / (time.monotonic() - began)
 
 
 def changed(edits):

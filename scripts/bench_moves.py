@@ -14,7 +14,6 @@ import pathlib
 import statistics
 import sys
 import tempfile
-import time
 
 if "--slow-disk" in sys.argv:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "tensorflow"))
@@ -24,6 +23,7 @@ if "--slow-disk" in sys.argv:
 
 import tensorflow as tf  # noqa: E402
 
+import bench_tf  # noqa: E402
 import plumber_tf  # noqa: E402
 
 Range = tf.data.Dataset.range
@@ -112,16 +112,11 @@ def parse():
     return parser.parse_args()
 
 
-def rate(dataset, seconds, warm_s=0.0):
+def rate(dataset, seconds, warm_s):
     """Root elements a second; passes that end begin again."""
     iterator = iter(dataset.repeat())
     next(iterator)
-    for pulled_s in (warm_s, seconds):
-        began, count = time.monotonic(), 0
-        while time.monotonic() - began < pulled_s:
-            next(iterator)
-            count += 1
-    return count / (time.monotonic() - began)
+    return bench_tf.rate(iterator, seconds, warm_s)
 
 
 def programs(dataset, folder, plans=(["--no-moves"], []), trace_s=0.5):

@@ -18,8 +18,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
+import bench_tf
 import plumber_tf
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -110,20 +110,10 @@ def multiples(source, files, options):
     datasets = [plumber_tf.build(source, [("data_dir", options.data)])]
     datasets += [plumber_tf.load(file) for file in files]
     iterators = [iter(dataset) for dataset in datasets]
-    rates = [[rate(iterator, options.seconds) for iterator in iterators]
-             for _ in range(options.rounds)]
+    rates = [[bench_tf.rate(iterator, options.seconds, options.seconds / 2)
+              for iterator in iterators] for _ in range(options.rounds)]
     return [statistics.median(row[place] / row[0] for row in rates)
             for place in range(1, len(iterators))]
-
-
-def rate(iterator, seconds):
-    """Root elements a second, after what stood in buffers has gone."""
-    for pulled_s in (seconds / 2, seconds):
-        began, count = time.monotonic(), 0
-        while time.monotonic() - began < pulled_s:
-            next(iterator)
-            count += 1
-    return count / (time.monotonic() - began)
 
 
 def measure(name, options, found):

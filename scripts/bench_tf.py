@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import plumber_tf
 
@@ -52,6 +53,16 @@ def add_options(add, *, seconds, trace_seconds):
     add("--cores", type=int, default=plumber_tf.cores_allowed())
     add("--mem", default="8G")
     add("-o", "--output", metavar="FILE", help="Markdown file whose marked block is replaced")
+
+
+def rate(iterator, seconds, warm_seconds):
+    """Root elements a second in this process, after what stood in buffers has gone."""
+    for pulled_s in (warm_seconds, seconds):
+        began, count = time.monotonic(), 0
+        while time.monotonic() < began + pulled_s:
+            next(iterator)
+            count += 1
+    return count / (time.monotonic() - began)
 
 
 def run(command):

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string_view>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -92,40 +95,46 @@ MachineType machine_of(const TableRow& row) {
   return machine;
 }
 
-// Adds a row's type, or replaces an older price of it.
-void add_machine(std::vector<MachineType>& machines, const MachineType& one, const TableRow& row) {
-  const auto known = std::find_if(machines.begin(), machines.end(), [&](const MachineType& m) {
-    return m.name == one.name && m.region == one.region;
-  });
-  if (known == machines.end()) {
-    machines.push_back(one);
-  } else if (known->as_of == one.as_of) {
+// The newest price of each type in each region, in the order of the rows.
+class NewestPrices {
+ public:
+  void add(const MachineType& one, const TableRow& row) {
+    if (!seen_.emplace(one.name, one.region, one.as_of).second) refuse_second(one, row);
+    const auto [known, is_new] = places_[one.name].emplace(one.region, machines_.size());
+    if (is_new) {
+      machines_.push_back(one);
+    } else if (machines_[known->second].as_of < one.as_of) {
+      machines_[known->second] = one;
+    }
+  }
+
+  std::vector<MachineType> take() {
+    for (MachineType& one : machines_) one.in_regions = places_[one.name].size() > 1;
+    return std::move(machines_);
+  }
+
+ private:
+  [[noreturn]] static void refuse_second(const MachineType& one, const TableRow& row) {
     throw Error(ErrorKind::kInput, row.where("name"),
                 "'" + one.name + "' has two prices" +
                     (one.region.empty() ? "" : " in " + one.region) +
                     (one.as_of.empty() ? "" : " as of " + one.as_of),
                 "tell them apart by the columns region and as_of, or keep one");
-  } else if (known->as_of < one.as_of) {
-    *known = one;
   }
-}
 
-void mark_regions(std::vector<MachineType>& machines) {
-  for (MachineType& one : machines) {
-    one.in_regions = std::count_if(machines.begin(), machines.end(),
-                                   [&](const MachineType& m) { return m.name == one.name; }) > 1;
-  }
-}
+  std::vector<MachineType> machines_;
+  std::map<std::string, std::map<std::string, std::size_t>> places_;  // by name and region
+  std::set<std::tuple<std::string, std::string, std::string>> seen_;  // and by date
+};
 
 }  // namespace
 
 std::vector<MachineType> read_prices(const InputTable& table) {
   require_column(table, "name", {"machine", "machine_type", "instance", "instance_type", "type"});
   refuse_misspelt(table, kColumns);
-  std::vector<MachineType> machines;
-  for (const TableRow& row : table.rows) add_machine(machines, machine_of(row), row);
-  mark_regions(machines);
-  return machines;
+  NewestPrices prices;
+  for (const TableRow& row : table.rows) prices.add(machine_of(row), row);
+  return prices.take();
 }
 
 MachineType priced_worker(double usd_per_hour) {

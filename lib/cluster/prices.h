@@ -47,8 +47,8 @@ struct MachineType {
   std::string label() const { return in_regions ? name + " in " + region : name; }
 };
 
-/// Of a type's prices in one region the newest, by the text of as_of (2023-01). Error(kInput) for
-/// two of one date.
+/// Of a type's prices in one region the newest by as_of (2023-01). Error(kInput) for two of one
+/// date, and for what is no date.
 std::vector<MachineType> read_prices(const InputTable& table);
 
 /// One type without any other property: what --price says.

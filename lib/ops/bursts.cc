@@ -43,17 +43,17 @@ double records_ahead(const Node& interleave) {
 
 void add_bursts(const Pipeline& pipeline, const Costs& costs, const Setting& setting,
                 Evaluation& result) {
-  const PerNode<bool> active = active_nodes(pipeline, setting);
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& node = pipeline[id];
     if (node.kind != Kind::kInterleave || !is_parallel(setting[id].mode) || !node.deterministic ||
-        !active[id] || setting[id].cached)
+        setting[id].cached)
       continue;
     const std::vector<NodeId> inner = all_below(pipeline, node.inner);
     const Readers readers = readers_below(costs, inner);
     const double ahead = records_ahead(node);
     if (readers.wait_share < kWaits || readers.burst <= ahead) continue;
+    if (!active_nodes(pipeline, setting)[id]) continue;
     const auto is_inner = [&](const Bound& bound) {
       return bound.kind == BoundKind::kThread && !bound.nodes.empty() &&
              std::ranges::count(inner, bound.nodes.front()) > 0;

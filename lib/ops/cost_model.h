@@ -116,6 +116,9 @@ struct Evaluation {
   double cpu_s = 0;           // CPU per root element
 };
 
+/// True if the node calls a function, for each element or to make data sets, that does something.
+bool calls_a_function(const Node& node);
+
 /// Calls in flight, whoever runs their bodies.
 bool is_parallel(Mode mode);
 

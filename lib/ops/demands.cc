@@ -213,24 +213,10 @@ class DemandsOf {
 
   double calls(NodeId n) const {
     const Node& node = p_[n];
-    if (!node.function || node.function->facts.short_circuit) return 0;
-    const double own = ratios_.visits[n];
-    const double below = node.inputs.empty() ? 0 : ratios_.visits[node.inputs.front()];
-    switch (node.kind) {
-      case Kind::kMap:
-      case Kind::kScan:
-      case Kind::kMemorySource:  // a generator's
-        return own;
-      case Kind::kMapBatch:
-      case Kind::kFilter:
-      case Kind::kTakeWhile:
-      case Kind::kFlatMap:
-      case Kind::kInterleave:
-      case Kind::kGroup:
-        return below;
-      default:
-        return 0;
-    }
+    if (!calls_a_function(node)) return 0;
+    const bool one_each = node.kind == Kind::kMap || node.kind == Kind::kScan;
+    if (one_each || node.kind == Kind::kMemorySource) return ratios_.visits[n];
+    return node.inputs.empty() ? 0 : ratios_.visits[node.inputs.front()];
   }
 
   void set_hand_off() {

@@ -4,7 +4,6 @@
 #include "ops/cost_model.h"
 
 namespace plumber {
-namespace {
 
 bool calls_a_function(const Node& node) {
   if (!node.function || node.function->facts.short_circuit) return false;
@@ -23,6 +22,8 @@ bool calls_a_function(const Node& node) {
       return false;
   }
 }
+
+namespace {
 
 bool is_parallel_op(const Node& node) {
   return node.threading == Threading::kParallelCalls ||

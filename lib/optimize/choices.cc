@@ -106,13 +106,13 @@ double total_work(const Problem& problem) {
 }
 
 /// Readers as one thread again, the one that asks for their elements: worth a choice where handing
-/// those over is more work than reading them, or a part of all work that matters. That thread must
-/// have room for it. Who waits for files gains from reading ahead.
+/// those over is more work than reading them, or, beyond two cores, a part of all work that
+/// matters. That thread must have room for it. Who waits for files gains from reading ahead.
 bool worth_one_reader(const Problem& problem, NodeId id, double all_work_s) {
   const double read_s = inner_work_s(problem, id), elements = problem.cost(id).elements;
+  if (problem.machine.cores <= 2) return read_s < kHandover_s;
   const bool fits = read_s * elements * problem.machine.cores <= kRoomForReading * all_work_s;
   const double handed_s = 2 * kHandover_s * elements;
-  if (problem.machine.cores <= 2) return read_s < kHandover_s;
   return fits && (read_s < kHandover_s || handed_s >= kSmallShare * all_work_s) &&
          !waiting_readers(*problem.pipeline, problem.costs, id).waiting;
 }

@@ -14,8 +14,8 @@ ProgrammeInput programme_input(const Problem& problem, const Choices& choices,
 
 /// Buffer of a prefetch above the node, in elements: 2 at the end and for rare elements, else what
 /// bridges a pause of a millisecond; at least 64 where elements come fast, because a shallow buffer
-/// makes both threads sleep at each of them; at most 64 MB, at the end 4 MB
-/// and a hundredth of the memory.
+/// makes both threads sleep at each of them; at most 64 MB, at the end 4 MB and a hundredth of the
+/// memory.
 int prefetch_size(const Problem& problem, NodeId id, double period_s);
 
 }  // namespace plumber

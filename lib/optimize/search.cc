@@ -229,7 +229,9 @@ Setting setting_of(const Problem& problem, const Choices& choices, const Decisio
 
 Candidate candidate_of(const Problem& problem, const Choices& choices, const Decisions& decisions) {
   Candidate candidate{decisions, setting_of(problem, choices, decisions)};
-  candidate.period_s = evaluate(problem, candidate.setting).period_s;
+  const Evaluation evaluation = evaluate(problem, candidate.setting);
+  candidate.period_s = evaluation.period_s;
+  candidate.cpu_s = evaluation.cpu_s;
   const PerNode<bool> active = active_nodes(*problem.pipeline, candidate.setting);
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const auto id = static_cast<NodeId>(i);

@@ -27,6 +27,7 @@ struct Candidate {
   Decisions decisions;
   Setting setting;
   double period_s = 0;
+  double cpu_s = 0;  // core seconds per root element
   int edits = 0;
   double threads = 0;
   double memory_bytes = 0;

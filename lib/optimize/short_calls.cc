@@ -50,10 +50,9 @@ void move_short_calls(const Problem& problem, const Choices& choices, double mem
          inline_decisions(problem, choices, found.best.decisions, id)) {
       Candidate other = candidate_of(problem, choices, decisions);
       if (other.period_s > enough_s || !is_within(problem, other, memory_bytes)) continue;
-      Evaluation evaluation = evaluate(problem, other.setting);
-      if (evaluation.cpu_s >= found.evaluation.cpu_s) continue;
+      if (other.cpu_s >= found.best.cpu_s) continue;
       found.best = std::move(other);
-      found.evaluation = std::move(evaluation);
+      found.evaluation = evaluate(problem, found.best.setting);
       break;
     }
   }

@@ -31,16 +31,21 @@ bool stock_reaches(const Problem& problem, double rate_per_s) {
   return fits && period_s > 0 && 1 / period_s >= rate_per_s * kReached;
 }
 
-/// Fewest cores of up to `most` that are enough; nullopt if all of them are not.
+/// Fewest cores that are enough, above `low`, which is not, up to `high`, which is.
 template <class Enough>
-std::optional<double> fewest_cores(double most, const Enough& enough) {
-  if (!enough(most)) return std::nullopt;
-  double low = 0, high = std::ceil(most);  // low is not enough, high is
+double fewest_between(double low, double high, const Enough& enough) {
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
     (enough(middle) ? high : low) = middle;
   }
-  return std::min(high, most);
+  return high;
+}
+
+/// Fewest cores of up to `most` that are enough; nullopt if all of them are not.
+template <class Enough>
+std::optional<double> fewest_cores(double most, const Enough& enough) {
+  if (!enough(most)) return std::nullopt;
+  return std::min(fewest_between(0, std::ceil(most), enough), most);
 }
 
 Problem problem_with(const Pipeline& pipeline, const Analysis& analysis,
@@ -138,11 +143,11 @@ class EnoughBudget {
       if (limits.cores > kPlentyCores || !any_left()) return "";
       (reach(limits) ? high : low) = limits.cores;
     }
-    while (high - low > 1 && any_left()) {
-      limits.cores = std::floor((low + high) / 2);
-      (reach(limits) ? high : low) = limits.cores;
-    }
-    return fmt::format("--cores {:.0f}", high * limits.processes);
+    const double fewest = fewest_between(low, high, [&](double cores) {
+      limits.cores = cores;
+      return any_left() && reach(limits);
+    });
+    return fmt::format("--cores {:.0f}", fewest * limits.processes);
   }
 
   /// Least memory with these other limits, as an option.

@@ -20,7 +20,7 @@ namespace {
 constexpr double kUsable = 0.92;
 constexpr double kWake_s = 30e-6;
 constexpr int kMany = 10000, kSome = 2000;
-constexpr double kMostBeaten = 1.02, kMostBeatenThere = 1.15;
+constexpr double kMostBeaten = 1.02, kMostOfKnown = 1.15;
 
 struct Round {
   Subject subject;
@@ -47,9 +47,10 @@ Outcome judge(const Round& round, int plans) {
   return contest(problem, plan.settled, contest_options);
 }
 
-/// Not met: a thread with nearly as much to do as the cores together. Beside busy cores it gets no
-/// whole one, and the pool's threads fall asleep between its calls, which is no bound of the model.
-bool has_a_busy_thread(const Round& round) {
+/// Not met, mostly for a thread with nearly as much to do as the cores together. Beside busy cores
+/// it gets no whole one, and the pool's threads fall asleep between its calls, which is no bound of
+/// the model.
+bool is_known_miss(const Round& round) {
   const std::set<std::pair<std::string, double>> known = {{"imagenet_eval, work x 0.2", 16},
                                                           {"text_tokenize, work x 5", 16},
                                                           {"imagenet_train, batch x 4", 64},
@@ -69,7 +70,7 @@ void compare(const Round& round, const Outcome& o, bool print) {
   if (print) std::cout << line << std::endl;
   INFO(line << "\nplan" << o.plan << "\nbest" << o.best);
   CHECK(o.plan_per_s > 0);
-  CHECK(o.ratio() <= (has_a_busy_thread(round) ? kMostBeatenThere : kMostBeaten));
+  CHECK(o.ratio() <= (is_known_miss(round) ? kMostOfKnown : kMostBeaten));
 }
 
 /// On all cores: each round is for itself.
