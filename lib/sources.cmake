@@ -89,6 +89,7 @@ set(optimize_sources
     optimize/choices.cc
     optimize/chunk_candidates.cc
     optimize/default_model.cc
+    optimize/edit_reasons.cc
     optimize/host_share.cc
     optimize/ledger.cc
     optimize/longer_cycles.cc

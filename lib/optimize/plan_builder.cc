@@ -6,11 +6,8 @@
 #include <algorithm>
 
 #include "base/number_format.h"
-#include "ops/hand_off.h"
-#include "ops/memory_ledger.h"
-#include "optimize/cache_choices.h"
 #include "optimize/choices.h"
-#include "optimize/ledger.h"
+#include "optimize/edit_reasons.h"
 #include "optimize/programme_input.h"
 #include "optimize/python_line.h"
 
@@ -73,16 +70,11 @@ class Builder {
   std::optional<double> gain_per_s(NodeId id, bool first_epoch) const {
     Settled without = settled_;
     without.setting[id] = problem_.stock[id];
-    const double slow_s = period_s(without, first_epoch);
-    const double fast_s = period_s(settled_, first_epoch);
+    const double slow_s = period_s(problem_, without, first_epoch);
+    const double fast_s = period_s(problem_, settled_, first_epoch);
     constexpr double kNothing = 1e-3;  // of the rate: other edits do the same
     const bool brings = fast_s > 0 && slow_s > fast_s * (1 + kNothing);
     return brings ? std::optional(1 / fast_s - 1 / slow_s) : std::nullopt;
-  }
-
-  double period_s(const Settled& settled, bool first_epoch) const {
-    return (first_epoch ? evaluate_first_epoch(problem_, settled) : evaluate(problem_, settled))
-        .period_s;
   }
 
   /// The rate that is lost without a part of the plan.
@@ -108,7 +100,8 @@ class Builder {
     const bool parallel = is_boundary(problem_.node(id), setting(id));
     EditValue value;
     if (parallel) value = calls;
-    std::string reason = parallel ? why_calls(id, first_epoch) : why_sequential(id);
+    std::string reason = parallel ? why_calls(problem_, settled_, id, first_epoch)
+                                  : why_sequential(problem_, setting(id), id);
     Edit& edit = add(change->edit, id, std::move(reason), value);
     edit.to = change->to;
     const bool saves = setting(id).parallelism < problem_.stock[id].parallelism;  // memory
@@ -116,107 +109,12 @@ class Builder {
       edit.gain_per_s = gain_per_s(id, first_epoch);
   }
 
-  std::string why_calls(NodeId id, bool first_epoch) const {
-    const NodeCost& cost = problem_.cost(id);
-    const double calls = setting(id).parallelism;
-    if (settled_.fixed_autotune[id] != 0 && !problem_.node(id).inner.empty()) {
-      return "a number in place of AUTOTUNE, so that reading keeps up with the rest";
-    }
-    if (settled_.fixed_autotune[id] != 0) {
-      const char* by =
-          problem_.node(id).parallelism ? "" : ", which TensorFlow would add by itself";
-      return fmt::format("a number in place of AUTOTUNE{}: {} of work a root element need no more",
-                         by, format_seconds(cost.work_s));
-    }
-    if (calls < problem_.stock[id].parallelism && problem_.node(id).inner.empty()) {
-      return fmt::format(
-          "{:.0f} in flight hold {}, {:.0f} would hold {}: there is no memory for them", calls,
-          format_bytes(in_flight_bytes(problem_, id, setting(id))), problem_.stock[id].parallelism,
-          format_bytes(in_flight_bytes(problem_, id, problem_.stock[id])));
-    }
-    const std::string when = first_epoch ? " in the first epoch" : "";
-    if (!problem_.node(id).inner.empty()) {
-      return fmt::format(
-          "{:.0f} data sets are read at a time{}, so that reading keeps up with the rest", calls,
-          when);
-    }
-    if (only_splits(id, first_epoch)) {
-      return fmt::format(
-          "what is above it and what is below it run on two threads{}; its own {} a root element "
-          "would need no other",
-          when, format_seconds(cost.work_s));
-    }
-    const double cores = std::max(1.0, problem_.machine.cores);
-    const double beside = std::min(calls, cores);
-    std::string reason =
-        fmt::format("{} of work a root element on {:.0f} call{} at a time{}; on {} core{} it is {}",
-                    format_seconds(cost.work_s), problem_.stock[id].parallelism,
-                    problem_.stock[id].parallelism == 1 ? "" : "s", when, format_number(beside),
-                    beside == 1 ? "" : "s", format_seconds(cost.work_s / beside));
-    if (calls > cores) {
-      reason += fmt::format(", and {:.0f} calls in flight keep {} busy", calls,
-                            cores == 1 ? "it" : "them");
-    }
-    return reason;
-  }
-
-  /// True if its calls bring no more than a prefetch in their place would: another thread.
-  bool only_splits(NodeId id, bool first_epoch) const {
-    if (problem_.stock[id].parallelism > 1 || settled_.setting[id].prefetch_above) return false;
-    Settled split = settled_;
-    split.setting[id] = {Mode::kInline, 1};
-    const double alone_s = period_s(split, first_epoch);
-    split.setting[id].prefetch_above = true;
-    const double enough_s = period_s(settled_, first_epoch) * (1 + kTolerance);
-    return alone_s > enough_s && period_s(split, first_epoch) <= enough_s;
-  }
-
-  std::string why_sequential(NodeId id) const {
-    const NodeCost& cost = problem_.cost(id);
-    if (!problem_.node(id).inner.empty()) {
-      return "handing its elements over costs more than reading beside the rest saves";
-    }
-    const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
-    if (setting(id).mode != Mode::kInline) {
-      return fmt::format("{} of work a call is less than handing it to another thread costs",
-                         format_seconds(work_s));
-    }
-    return fmt::format("{}{} of work a call against {} to hand it to another thread",
-                       cost.work_clamped ? "at most " : "", format_seconds(work_s),
-                       format_seconds(hand_off_s(id, work_s)));
-  }
-
-  /// What a call costs beyond its work as stock TensorFlow runs it.
-  double hand_off_s(NodeId id, double work_s) const {
-    const HandOff& constants = problem_.costs.hand_off;
-    const NodeSetting& stock = problem_.stock[id];
-    if (!is_boundary(problem_.node(id), stock)) return dispatch_latency_s(constants, work_s);
-    return parallel_call(constants, work_s, calls_in_flight(stock, problem_.machine.cores)).wall_s;
-  }
-
   void add_cache(NodeId id) {
     if (!setting(id).cached || problem_.stock[id].cached) return;
-    const NodeAnalysis& node = problem_.analysis->nodes[id];
-    const bool on_disk = setting(id).on_disk;
-    std::string reason = on_disk
-                             ? why_file(id)
-                             : fmt::format("holds {}; all below it runs in the first epoch only",
-                                           format_bytes(cached_bytes(node)));
-    if (node.cache.cache_class != CacheClass::kExact && !node.cache.reason.empty()) {
-      reason += "; " + node.cache.reason;
-    }
-    Edit& edit = add(EditKind::kInsertCache, id, std::move(reason));
+    Edit& edit = add(EditKind::kInsertCache, id, why_cached(problem_, setting(id), id));
     edit.gain_per_s = gain_of_cache(id);
-    if (on_disk) edit.to = problem_.machine.disk_cache->folder;  // cache_files.h names the file
-  }
-
-  std::string why_file(NodeId id) const {
-    const DiskCache& disk = *problem_.machine.disk_cache;
-    return fmt::format(
-        "holds {} in a file; all below it runs in the first epoch only, which writes the file at "
-        "{} at most; later ones read {} a root element from it",
-        format_bytes(filed_bytes(problem_, id)), format_bytes_rate(disk.write_bytes_per_s),
-        format_bytes(problem_.cost(id).file_cache_bytes));
+    if (setting(id).on_disk)
+      edit.to = problem_.machine.disk_cache->folder;  // cache_files.h names the file
   }
 
   double gain_of_cache(NodeId id) const {
@@ -239,22 +137,10 @@ class Builder {
     edit.gain_per_s = lost_per_s(without);
   }
 
-  bool fits_as_it_is() const {
-    return stock_memory_bytes(problem_) <= problem_.options->limits.memory_bytes;
-  }
-
   void add_buffer(NodeId id) {
-    if (settled_.buffers[id] == 0) return;
-    const std::int64_t now = problem_.node(id).buffer_size.value_or(0);
-    const bool grows = now >= 0 && now < settled_.buffers[id];
-    add(EditKind::kSetBuffer, id,
-        now == kAutotune && fits_as_it_is()
-            ? "a number in place of AUTOTUNE, which takes more while memory is free"
-        : grows && settled_.buffers[id] > 2
-            ? "elements come so fast that a shallow buffer puts both threads to sleep at each"
-        : grows ? "one element in the consumer's hands, one ready, one in the making"
-                : "the program holds more than the memory it may use",
-        static_cast<std::int64_t>(settled_.buffers[id]));
+    const int size = settled_.buffers[id];
+    if (size == 0) return;
+    add(EditKind::kSetBuffer, id, why_buffered(problem_, size, id), std::int64_t{size});
   }
 
   /// A filter whose predicate a map computes ends with an inline map, which drops the flag.
