@@ -78,7 +78,8 @@ try:
         import tensorflow as tf
     from google.protobuf import descriptor_pb2, descriptor_pool, message
     from google.protobuf import message_factory, text_format
-    from tensorflow.core.framework import graph_pb2, model_pb2, types_pb2
+    from tensorflow.core.framework import dataset_options_pb2, graph_pb2, model_pb2, types_pb2
+    from tensorflow.python.framework import op_def_registry
 except ModuleNotFoundError as _missing:
     if _missing.name != "tensorflow":
         raise
@@ -1452,6 +1453,10 @@ class Program:
         """What the data set says itself; -1: endless, -2: unknown."""
         return self._ask({"do": "cardinality"})
 
+    def fixed_form(self):
+        """See fixed_form()."""
+        return self._ask({"do": "fixed_form"})
+
     def record(self, path, seconds):
         """Traces it into a file; returns warnings."""
         return self._ask({"do": "record", "path": path, "seconds": seconds})
@@ -1568,6 +1573,8 @@ class _Server:
             return _write(request["path"], serialize(self.dataset).SerializeToString())
         if request["do"] == "cardinality":
             return int(self.dataset.cardinality())
+        if request["do"] == "fixed_form":
+            return fixed_form(self.dataset)
         if request["do"] == "record":
             recorder = record(self.dataset, request["seconds"], request["path"],
                               setup=_recorder_setup(self.dataset, self.name, self.arguments))
@@ -1630,10 +1637,8 @@ def _digests(dataset, request):
             if len(found) >= limit or time.monotonic() > end:
                 complete = False
                 break
-            parts = [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
-                     if part is not None]
-            found.append([[_digest(part) for part in row] for row in _rows(parts)] if by_row else
-                         [_digest(part) for part in parts])
+            found.append([[_digest(part) for part in row] for row in _rows(element)] if by_row else
+                         [_digest(part) for part in _tensors(element)])
     except tf.errors.OpError as error:
         failure = _failure(error, "it", f"element {len(found)}")
         text = failure.message.removeprefix("it: ")
@@ -1642,23 +1647,63 @@ def _digests(dataset, request):
     return {"digests": found, "complete": complete, "fault": fault}
 
 
+def _tensors(element):
+    return [part.numpy() for part in tf.nest.flatten(element, expand_composites=True)
+            if part is not None]
+
+
 def _digest(value):
-    """Type, shape and bytes of a tensor's value."""
-    if isinstance(value, bytes):
-        head, body = b"string", value
+    """Type, shape and bytes of a tensor's value; of a tuple, of all that it holds."""
+    if isinstance(value, tuple):
+        head, body = b"tuple", "".join(map(_digest, value)).encode()
+    elif isinstance(value, (bytes, str)):
+        head, body = b"string", value if isinstance(value, bytes) else value.encode()
     else:
         head = f"{value.dtype}{value.shape}".encode()
         body = repr(value.tolist()).encode() if value.dtype == object else value.tobytes()
     return hashlib.blake2b(head + b"\0" + body, digest_size=8).hexdigest()
 
 
-def _rows(parts):
-    """A batch as its rows, without the zeros that padded_batch added (they depend on the other
-    rows of the batch); an element that is no batch is one row."""
-    sizes = {part.shape[0] if getattr(part, "ndim", 0) else None for part in parts}
+def _rows(element):
+    """A batch as its rows, without what depends on the other rows of the batch: the zeros that
+    padded_batch added, the offsets of ragged rows and the common shape of sparse ones. An element
+    that is no batch is one row."""
+    parts = []
+    for part in tf.nest.flatten(element):
+        if isinstance(part, tf.RaggedTensor):
+            parts.append(_ragged_rows(part))
+        elif isinstance(part, tf.SparseTensor):
+            parts.append(_sparse_rows(part))
+        else:
+            parts += _tensors(part)
+    sizes = {len(part) if isinstance(part, tuple) else part.shape[0] if getattr(part, "ndim", 0)
+             else None for part in parts}
     if len(sizes) != 1 or None in sizes:
         return [parts]
     return [[_without_padding(part[i]) for part in parts] for i in range(sizes.pop())]
+
+
+def _ragged_rows(part):
+    """For each row the lengths of what it holds, level by level, and its values."""
+    splits, values, rows = [one.numpy() for one in part.nested_row_splits], part.flat_values, []
+    values = values.numpy()
+    for row in range(len(splits[0]) - 1):
+        start, end, lengths = row, row + 1, []
+        for split in splits:
+            ends = split[start:end + 1]
+            lengths.append((ends[1:] - ends[:-1]).tolist())
+            start, end = ends[0], ends[-1]
+        rows.append((repr(lengths), values[start:end]))
+    return tuple(rows)
+
+
+def _sparse_rows(part):
+    """For each row the places of its values within it, and the values."""
+    places, values = part.indices.numpy(), part.values.numpy()
+    if len(part.dense_shape) < 2:
+        return ((repr(places.tolist()), values),)
+    rows = [places[:, 0] == row for row in range(int(part.dense_shape[0]))]
+    return tuple((repr(places[row, 1:].tolist()), values[row]) for row in rows)
 
 
 def _without_padding(row):
@@ -1692,29 +1737,66 @@ Sameness = collections.namedtuple("Sameness", "verdict text")
 SAME = ("equal", "multiset")
 
 
-def judge(first, again, other):
-    """Sameness of two programs from the digests of the first, of another run of it, and of the
-    second; each is {"elements": [...], "rows": [...] or None if an epoch is too long}."""
-    count = len(first["elements"])
-    if first["elements"] == other["elements"]:
-        return Sameness("equal", f"equal, bit for bit and in order ({count} elements)")
-    deterministic = first["elements"] == again["elements"]
-    if any(side["rows"] is None for side in (first, again, other)):
-        if deterministic:
-            return Sameness("different", _first_difference(first["elements"], other["elements"]))
+def judge(ones, others):
+    """Sameness of two programs from runs of the first and of the second, each {"elements": digests,
+    "rows": those of an epoch, or None if it is too long}. Only what all runs of the first agree on
+    and no run of the second has is a difference."""
+    first, other = ones[0]["elements"], others[0]["elements"]
+    in_order = all(one["elements"] == first for one in ones)
+    if any(side["rows"] is None for side in (*ones, *others)):
+        if in_order and all(side["elements"] != first for side in others):
+            return Sameness("different", _first_difference(first, other))
         return Sameness("unknown", "not comparable: random, and an epoch is too long to count")
-    sides = [[row for element in side["rows"] for row in element] for side in (first, again, other)]
-    stable = [c for c in range(_width(sides[0]))
-              if _counts(sides[0], [c]) == _counts(sides[1], [c])]
-    if not stable:
+    sameness = _judge_rows(*([_all_rows(run["rows"]) for run in runs] for runs in (ones, others)))
+    if sameness.verdict == "different" and in_order:
+        return Sameness("different", _first_difference(first, other))
+    if sameness.verdict != "multiset" or not in_order:
+        return sameness
+    if any(side["elements"] == first for side in others):
+        return Sameness("unknown", "not comparable: the order changes from run to run")
+    return Sameness("order", sameness.text.replace("equal as a multiset; random by nature",
+                                                   "the same elements in another order"))
+
+
+def _all_rows(elements):
+    return [row for element in elements for row in element]
+
+
+def _judge_rows(ones, others):
+    """The same from the rows of each run, in whatever order: multiset, different or unknown."""
+    first, other = ones[0], others[0]
+    groups = _stable_groups(ones)
+    if not groups:
+        if all(len(rows) == len(first) for rows in ones) and all(
+                len(rows) != len(first) for rows in others):
+            return Sameness("different", f"different: {len(first)} rows of an epoch against "
+                                         f"{len(other)}")
         return Sameness("unknown", "not comparable: every component changes from run to run")
-    names = f"{len(stable)} of {_width(sides[0])} components, {len(sides[0])} rows of an epoch"
-    if _counts(sides[0], stable) != _counts(sides[2], stable):
-        return Sameness("different", f"different elements ({names})" if not deterministic else
-                        _first_difference(first["elements"], other["elements"]))
-    if deterministic:
-        return Sameness("order", f"the same elements in another order ({names})")
+    names = f"{sum(map(len, groups))} of {_width(first)} components, {len(first)} rows of an epoch"
+    same = [[_counts(rows, group) == _counts(first, group) for rows in others] for group in groups]
+    if not all(map(any, same)):
+        return Sameness("different", f"different elements ({names})")
+    if not all(map(all, same)):
+        return Sameness("unknown", "not comparable: the second one changes from run to run")
     return Sameness("multiset", f"equal as a multiset; random by nature ({names})")
+
+
+def _stable_groups(runs):
+    """Components whose values, taken together, are the same multiset in all runs: two random orders
+    side by side have the same values each, but not the same pairs."""
+    def stable(group):
+        return all(_counts(rows, group) == _counts(runs[0], group) for rows in runs[1:])
+    alone = [c for c in range(_width(runs[0])) if stable([c])]
+    if stable(alone):
+        return [alone] if alone else []
+    groups = []
+    for c in alone:
+        group = next((one for one in groups if stable([*one, c])), None)
+        if group is None:
+            groups.append([c])
+        else:
+            group.append(c)
+    return groups
 
 
 def _width(rows):
@@ -1753,42 +1835,120 @@ def judge_faults(first, fault, other, other_fault):
                     f"fail alike: it {fault[1]}")
 
 
-def _unless_random(sameness, a, first, fault):
-    """The same, unless another run of the first program fails elsewhere, too."""
-    if sameness.verdict == "equal":
+def _judge_ends(ones, others):
+    """The same from runs, each as digests() gives it, of which the first of a program failed."""
+    one, other = ones[0], others[0]
+    sameness = judge_faults(one["digests"], one["fault"], other["digests"], other["fault"])
+    if sameness.verdict not in _GRAVE:
         return sameness
-    with a.again() as again:
-        found = again.digests(elements=len(first) + 1, seconds=60)
-    if found["digests"] == first and found["fault"] and found["fault"][0] == fault[0]:
+
+    def end(run):
+        return run["fault"] and (run["fault"][0], len(run["digests"]))
+
+    def seen(run):
+        return end(run) if end(one) != end(other) else run["digests"]
+    if all(seen(run) == seen(one) for run in ones) and all(seen(run) != seen(one)
+                                                           for run in others):
         return sameness
-    return Sameness("unknown", f"not comparable: random, and the first one {fault[1]}")
+    which, fault = ("first", one["fault"]) if one["fault"] else ("second", other["fault"])
+    return Sameness("unknown", f"not comparable: random, and the {which} one {fault[1]}")
+
+
+# Runs of a program that is left to chance may agree by chance. Where n runs of each disagree, and p
+# is the chance of what those of the first gave, chance explains it p^n (1-p)^n: once in 4096.
+RUNS = 6
+_GRAVE = ("different", "order", "fails")
+
+
+def _decided(a, b, sides, look, judged):
+    """What is judged of one run of each program (sides); where it says that they differ and the
+    first is left to chance, of more runs in other processes."""
+    ones, others = ([side] for side in sides)
+    for _ in range(RUNS - 1):
+        if judged(ones, others).verdict not in _GRAVE:
+            break
+        with a.again() as one:
+            if _is_fixed(a, one):
+                break
+            ones.append(look(one))
+        if judged(ones, others).verdict in _GRAVE:
+            with b.again() as other:
+                others.append(look(other))
+    return judged(ones, others)
+
+
+def _is_fixed(program, again):
+    form = program.fixed_form()
+    return form is not None and form == again.fixed_form()
 
 
 def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
     """Judges whether two Programs give the same elements. Each has a process of its own, because
     the seeds of shuffles and memory caches belong to a process."""
-    found = a.digests(elements=elements, seconds=seconds)
-    first, fault = found["digests"], found["fault"]
-    count = max(1, len(first))
-    found = b.digests(elements=count + 1 if fault else count, seconds=seconds)
-    other = found["digests"]
-    if fault or found["fault"]:
-        sameness = judge_faults(first, fault, other, found["fault"])
-        return _unless_random(sameness, a, first, fault) if fault else sameness
-    if not found["complete"] and 0 < len(other) < count:  # slower, which is no difference
-        count, first = len(other), first[:len(other)]
-    if first == other:
-        side = {"elements": first, "rows": None}
-        return judge(side, side, side)
+    one = a.digests(elements=elements, seconds=seconds)
+    count = max(1, len(one["digests"]))
+    limit = count + 1 if one["fault"] else count
+    other = b.digests(elements=limit, seconds=seconds)
+    if one["fault"] or other["fault"]:
+        return _decided(a, b, (one, other), lambda program: program.digests(
+            elements=limit, seconds=seconds), _judge_ends)
+    first, second = one["digests"], other["digests"]
+    if not other["complete"] and 0 < len(second) < count:  # slower, which is no difference
+        count, first = len(second), first[:len(second)]
+    if first == second:
+        return Sameness("equal", f"equal, bit for bit and in order ({len(first)} elements)")
 
-    def epoch(program, found):
+    def side(program, found=None):
+        if found is None:
+            found = program.digests(elements=count, seconds=seconds)["digests"]
         rows = program.digests(elements=epoch_elements, seconds=seconds, one_epoch=True)
         return {"elements": found, "rows": rows["digests"] if rows["complete"] else None}
 
-    with a.again() as again:
-        second = again.digests(elements=count, seconds=seconds)["digests"]
-        sides = epoch(a, first), epoch(again, second), epoch(b, other)
-        return judge(*sides)
+    return _decided(a, b, (side(a, first), side(b, second)), side, judge)
+
+
+# Ops with a state, or that read a file, which give the same each time. Others may not.
+_SAME_EACH_TIME = {
+    "_Arg", "_Retval", "AnonymousMemoryCache", "AnonymousSeedGenerator", "Assert", "CacheDatasetV2",
+    "DummyMemoryCache", "DummySeedGenerator", "FixedLengthRecordDataset",
+    "FixedLengthRecordDatasetV2", "If", "MatchingFilesDataset", "PrintV2", "RangeDataset",
+    "SparseTensorSliceDataset", "StatefulPartitionedCall", "TFRecordDataset", "TFRecordDatasetV2",
+    "TensorDataset", "TensorSliceDataset", "TextLineDataset", "While"}
+_SLOPPY = {"ExperimentalParallelInterleaveDataset", "ParallelInterleaveDataset"}
+
+
+def fixed_form(dataset):
+    """A hash of what a data set does if nothing in it is left to chance; else None."""
+    try:
+        graph = serialize(dataset)
+    except Error:
+        return None
+    for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
+        by_name = {node.name: node for node in nodes}
+        if any(_left_to_chance(node, by_name) for node in nodes):
+            return None
+    return graph_hash(graph)
+
+
+def _left_to_chance(node, by_name):
+    """Whether it may give something else, or in another order, in another run."""
+    if "deterministic" in node.attr and node.attr["deterministic"].s == b"false":
+        return True
+    if node.op == "OptionsDataset":
+        options = dataset_options_pb2.Options.FromString(node.attr["serialized_options"].s)
+        return options.HasField("deterministic") and not options.deterministic
+    if node.op.startswith("Shuffle"):
+        return not _has_seed(node, by_name)
+    definition = op_def_registry.get(node.op)
+    stateful = definition is not None and definition.is_stateful
+    return node.op in _PYTHON | _SLOPPY or stateful and node.op not in _SAME_EACH_TIME
+
+
+def _has_seed(node, by_name):
+    """Whether one of a shuffle's seeds, its third and fourth input, is a constant other than 0."""
+    seeds = [by_name.get(_source(name)) for name in node.input[2:4]]
+    return all(seed is not None and seed.op == "Const" for seed in seeds) and any(
+        tf.make_ndarray(seed.attr["value"].tensor) for seed in seeds)
 
 
 def _is_source(side):
@@ -2046,13 +2206,25 @@ def _same_again(a, b, elements, seconds):
     cache may stand below a shuffle."""
     if a.cardinality() == tf.data.INFINITE_CARDINALITY:
         return True  # the first pass has seen what there was time for
-    counts = []
-    for program in (a, b):
-        found = program.digests(elements=elements + 1, seconds=seconds, rows=True)
-        if not found["complete"]:
-            return found["fault"] is None or program is a
-        counts.append(collections.Counter(tuple(row) for rows in found["digests"] for row in rows))
-    return counts[0] == counts[1]
+
+    def second(program):
+        return program.digests(elements=elements + 1, seconds=seconds, rows=True)
+
+    def second_of_two(program):
+        program.digests(elements=elements, seconds=seconds)
+        return second(program)
+
+    one = second(a)
+    return not one["complete"] or _decided(a, b, (one, second(b)), second_of_two,
+                                           _judge_second_epochs).verdict != "different"
+
+
+def _judge_second_epochs(ones, others):
+    if all(run["fault"] for run in others):
+        return Sameness("different" if all(run["complete"] for run in ones) else "unknown", "")
+    if not all(run["complete"] for run in (*ones, *others)):
+        return Sameness("unknown", "")
+    return _judge_rows(*([_all_rows(run["digests"]) for run in runs] for runs in (ones, others)))
 
 
 def _command_verify(options):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare: what counts as the same elements, and rates in turn; calibration's arithmetic."""
+import collections
 import contextlib
 import itertools
 import math
@@ -27,6 +28,25 @@ def noisy():
 def noisy_again():
     return R(60).shuffle(60).map(noise).repeat().padded_batch(7)
 def only_noise(): return R(60).map(lambda x: tf.random.uniform([])).batch(7)
+def flag(x): return x, tf.random.uniform([], maxval=2, dtype=tf.int64)
+def flagged(): return R(3).map(flag)
+def three(): return R(3).shuffle(3)
+def pairs(): return tf.data.Dataset.zip(R(4).shuffle(4), R(4).shuffle(4)).batch(2)
+def other_pairs(): return tf.data.Dataset.zip(R(4).shuffle(4), R(1, 5).shuffle(4)).batch(2)
+def more_noise(): return R(61).map(lambda x: tf.random.uniform([])).batch(7)
+def ragged(n):
+    d = R(n).map(lambda x: {"ids": tf.fill([x % 3 + 1], x), "n": x % 3 + 1}).shuffle(n)
+    return d.ragged_batch(4)
+def ragged_rows(): return ragged(24)
+def ragged_rows_lost(): return ragged(23).concatenate(ragged(1))
+def sparse_rows():
+    d = R(24).map(lambda x: tf.sparse.from_dense(tf.one_hot([x % 5], 24, dtype=tf.int64)[0] * x))
+    return d.shuffle(24).batch(4)
+def summed(n): return R(n).map(lambda x: x % 2).shuffle(n).batch(2).map(tf.reduce_sum)
+def sums(): return summed(6)
+def fails(x): return 6 // tf.minimum(x, tf.random.uniform([], maxval=3, dtype=tf.int64))
+def fails_by_chance(): return R(1, 2).map(fails)
+def fails_always(): return R(2).map(lambda x: 6 // x)
 def python(): return R(40).map(lambda x: tf.numpy_function(lambda v: 2 * v, [x], tf.int64))
 """
 
@@ -43,6 +63,9 @@ class InProcess:
 
     def write(self, path):
         plumber_tf._write(path, plumber_tf.serialize(self.dataset).SerializeToString())
+
+    def fixed_form(self):
+        return plumber_tf.fixed_form(self.dataset)
 
     @contextlib.contextmanager
     def again(self):
@@ -80,14 +103,53 @@ class SamenessTest(unittest.TestCase):
         self.assertEqual(self.verdict("shuffled", "larger_buffer", epoch_elements=3).verdict,
                          "unknown")
 
+    def never(self, wrong, a, b, times=12):
+        """Where two runs agree by chance, once in some times, a difference would be said."""
+        found = collections.Counter(self.verdict(a, b).verdict for _ in range(times))
+        self.assertFalse(found.keys() & {"fails", *wrong}, found)
+        return found
+
+    def test_what_agrees_by_chance(self):
+        for name in ("flagged", "three", "pairs", "sums", "ragged_rows"):
+            with self.subTest(name):
+                self.never(("different", "order"), name, name, times=8)
+        self.never(("different", "order"), "three", "flagged", times=5)
+
+    def test_ends_by_chance(self):
+        self.never(("different",), "fails_by_chance", "fails_by_chance")
+        self.assertEqual(self.verdict("plain", "fails_always").verdict, "fails")
+
+    def test_rows_of_ragged_and_sparse_batches(self):
+        for name in ("ragged_rows", "sparse_rows"):
+            same = self.verdict(name, name)
+            self.assertEqual(same.verdict, "multiset", same)
+            self.assertIn("24 rows of an epoch", same.text)
+        same = self.verdict("ragged_rows", "ragged_rows_lost")
+        self.assertEqual(same, ("different", "different elements (2 of 2 components, 24 rows of "
+                                "an epoch)"))
+
+    def test_differences_within_what_is_random(self):
+        self.assertEqual(self.verdict("pairs", "other_pairs").verdict, "different")
+        self.assertEqual(self.verdict("only_noise", "more_noise"),
+                         ("different", "different: 60 rows of an epoch against 61"))
+
+    def test_what_is_left_to_chance(self):
+        for name, fixed in (("plain", True), ("seeded", True), ("shuffled", False),
+                            ("noisy", False), ("python", False)):
+            self.assertEqual(InProcess(getattr(self.programs, name)).fixed_form() is not None,
+                             fixed, name)
+        options = tf.data.Options()
+        options.deterministic = False
+        self.assertIsNone(plumber_tf.fixed_form(self.programs.plain().with_options(options)))
+
     def test_judge_alone(self):
         def side(*rows):
             return {"elements": list(rows), "rows": [[row] for row in rows]}
         one, two = side(["a", "1"], ["b", "2"]), side(["b", "3"], ["a", "4"])
-        self.assertEqual(plumber_tf.judge(one, two, side(["a", "7"], ["b", "8"])).verdict,
-                         "multiset")
-        self.assertEqual(plumber_tf.judge(one, two, side(["a", "7"], ["a", "8"])).verdict,
-                         "different")
+        wrong, right = side(["a", "7"], ["a", "8"]), side(["a", "7"], ["b", "8"])
+        self.assertEqual(plumber_tf.judge([one, two], [right]).verdict, "multiset")
+        self.assertEqual(plumber_tf.judge([one, two], [wrong]).verdict, "different")
+        self.assertEqual(plumber_tf.judge([one, two], [wrong, right]).verdict, "unknown")
 
 
 class CommandTest(FolderTest):

@@ -27,6 +27,9 @@ class InProcess:
     def cardinality(self):
         return int(self.dataset.cardinality())
 
+    def fixed_form(self):
+        return plumber_tf.fixed_form(self.dataset)
+
     def write(self, path):
         plumber_tf._write(path, plumber_tf.serialize(self.dataset).SerializeToString())
 
