@@ -119,6 +119,7 @@ set(optimize_sources
     optimize/rejected.cc
     optimize/resource_prices.cc
     optimize/search.cc
+    optimize/seeded_order.cc
     optimize/sensitivity.cc
     optimize/settle.cc
     optimize/short_calls.cc

@@ -30,7 +30,10 @@ class LookUp {
       const NodeId input = p_[n].inputs[k];
       Above seen = above_[n];
       if (p_[n].kind == Kind::kCache) seen.cache = n;
-      if (reshuffles(p_[n])) seen.shuffle = n;
+      if (reshuffles(p_[n])) {
+        seen.shuffle = n;
+        seen.by_chance = seen.by_chance || !p_[n].fixed_seed;
+      }
       if (p_[n].kind == Kind::kRepeat || p_[n].kind == Kind::kShuffleRepeat) seen.cutter.reset();
       if (cuts(n, k)) seen.cutter = n;
       add(seen, above_[input]);
@@ -45,6 +48,7 @@ class LookUp {
     if (!all.cache) all.cache = seen.cache;
     if (!all.cutter) all.cutter = seen.cutter;
     if (!seen.shuffle) all.shuffle.reset();
+    all.by_chance = all.by_chance && seen.by_chance;
   }
 
   // True if the node does not read its k-th input to the end.

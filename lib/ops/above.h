@@ -18,6 +18,7 @@ struct Above {
   std::optional<NodeId> cache;   // the nearest one
   std::optional<NodeId> cutter;  // may read less than all of each epoch; below the next repeat only
   std::optional<NodeId> shuffle;  // the nearest that draws a new order in each epoch
+  bool by_chance = false;         // one of those has no fixed seed
 };
 
 /// Nodes inside functions: nothing.

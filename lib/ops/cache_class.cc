@@ -58,7 +58,7 @@ class Judge {
       return {CacheClass::kOrder, false,
               changes(*below.grouping, "the same groups would come in every epoch"), kFrozenOrder,
               false};
-    if (below.order) return order(n, *below.order);
+    if (below.order) return order(n, below);
     return {CacheClass::kExact, true, "nothing below it changes from epoch to epoch", "", false};
   }
 
@@ -66,13 +66,21 @@ class Judge {
     return format("{} {}: {}", said(p_[blame.node]), blame.does, effect);
   }
 
-  CacheVerdict order(NodeId n, const Blame& blame) const {
+  CacheVerdict order(NodeId n, const Randomness& below) const {
+    const Blame& blame = *below.order;
     const auto& shuffle = above_[n].shuffle;
     if (!shuffle)
       return {
           CacheClass::kOrder, false,
           changes(blame, "its order of the first epoch would stay, and no shuffle stands above"),
           kFrozenOrder, false};
+    if (!below.order_by_chance && !above_[n].by_chance)
+      return {CacheClass::kOrder, false,
+              changes(blame, format("its order of the first epoch would stay, and the seed of {} "
+                                    "above would make another order of it",
+                                    said(p_[*shuffle]))
+                                 .c_str()),
+              kFrozenOrder, false};
     const std::string size =
         p_[*shuffle].buffer_size ? format(", a buffer of {}", *p_[*shuffle].buffer_size) : "";
     return {CacheClass::kOrder, true,

@@ -108,6 +108,7 @@ class Search {
     if (!to.python) to.python = from.python;
     if (!to.order) to.order = from.order;
     if (!to.grouping) to.grouping = from.grouping;
+    to.order_by_chance = to.order_by_chance || from.order_by_chance;
   }
 
   void visit(NodeId n) {
@@ -137,6 +138,7 @@ class Search {
     Randomness below = below_[node.inputs[k]];
     if (node.kind == Kind::kMixture && k == 0 && below.content && endless(node.inputs[0])) {
       below.order = below.content;
+      below.order_by_chance = below.order_by_chance || !p_[below.content->node].fixed_seed;
       below.content.reset();
     }
     merge(below, r);
@@ -154,7 +156,9 @@ class Search {
       blame(r.grouping, n,
             fmt::format("puts elements together by an order that changes, as {} {}",
                         said(p_[r.order->node]), r.order->does));
-    blame(r.order, n, reordering(node));
+    const std::string reorders = reordering(node);
+    blame(r.order, n, reorders);
+    if (!reorders.empty() && !(reshuffles(node) && node.fixed_seed)) r.order_by_chance = true;
   }
 
   void add_function(NodeId n, const Function& function, Randomness& r) const {

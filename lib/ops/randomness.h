@@ -21,6 +21,7 @@ struct Randomness {
   std::optional<Blame> python;
   std::optional<Blame> order;
   std::optional<Blame> grouping;  // batches or windows over a changing order
+  bool order_by_chance = false;  // the order differs from run to run: not all of it has fixed seeds
 };
 
 /// Below a cache that stands in the program nothing counts; `caches_freeze` false looks through it.

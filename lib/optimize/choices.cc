@@ -6,6 +6,7 @@
 
 #include "optimize/cache_choices.h"
 #include "optimize/calls.h"
+#include "optimize/seeded_order.h"
 
 namespace plumber {
 namespace {
@@ -199,10 +200,7 @@ bool may_prefetch(const Problem& problem, NodeId id, double least_work_s) {
     return false;
   if (problem.stock[id].prefetch_above) return true;
   for (const NodeId consumer : problem.consumers[id]) {
-    const Kind above = problem.node(consumer).kind;
-    // TensorFlow makes one op of a shuffle and its repeat, which draws its seeds in another way.
-    const bool fused = node.kind == Kind::kShuffle && node.fixed_seed && above == Kind::kRepeat;
-    if (above == Kind::kPrefetch || fused) return false;
+    if (problem.node(consumer).kind == Kind::kPrefetch) return false;
   }
   if (problem.consumers[id].size() != 1 || problem.cost(id).work_s >= least_work_s) {
     return problem.consumers[id].size() == 1;
@@ -293,6 +291,7 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
   choices.all_work_s = total_work(problem);
   const double least_work_s = kSmallShare * choices.all_work_s;
   const bool every_level = memory_matters(problem, choices, memory_bytes);
+  const PerNode<bool> keeps_repeat = below_their_repeat(*problem.pipeline);
   for (std::size_t i = 0; i < problem.pipeline->size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     NodeChoices& node = choices.nodes[id];
@@ -302,7 +301,7 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
     if (fixed || made || memory_bytes < 0 || never_ran(problem, id)) continue;
     add_modes(problem, id, every_level, choices);
     node.take_last = differ_in_calls_only(node);
-    node.prefetch = may_prefetch(problem, id, least_work_s);
+    node.prefetch = !keeps_repeat[id] && may_prefetch(problem, id, least_work_s);
   }
   if (count_choices(choices) > kLarge) thin_out(problem, choices);
   find_caches(problem, memory_bytes, choices);

@@ -11,6 +11,7 @@
 #include "optimize/chunk_candidates.h"
 #include "optimize/ledger.h"
 #include "optimize/move_candidates.h"
+#include "optimize/seeded_order.h"
 
 namespace plumber {
 namespace {
@@ -77,6 +78,7 @@ class Chooser {
   MoveCandidates allowed_moves(bool chunks) const {
     MoveCandidates found =
         chunks ? find_chunks(chosen_.moved, options_) : find_moves(chosen_.moved, options_);
+    keep_order(found);
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
       const auto out = std::ranges::find_if(
           candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
@@ -86,6 +88,17 @@ class Chooser {
       return true;
     });
     return found;
+  }
+
+  // What parts a shuffle from its repeat, or brings the two together, is illegal.
+  void keep_order(MoveCandidates& found) const {
+    const std::set<std::string> now = shuffles_with_repeat(chosen_.moved.pipeline);
+    std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
+      if (shuffles_with_repeat(candidate.moved.pipeline) == now) return false;
+      const Rejected rejected{edit_word(candidate.edits.back().kind), candidate.node, kOtherOrder};
+      if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
+      return true;
+    });
   }
 
   Judged judge(const Moved& moved) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
+#include "optimize/seeded_order.h"
 
 namespace plumber {
 namespace {
@@ -65,6 +67,16 @@ class SoFar {
     return unfused_.contains(batch) ? caller(batch) : below_[batch].value_or(batch);
   }
 
+  /// Something new stands right above the node.
+  void put_above(NodeId id) { covered_.insert(id); }
+
+  std::set<NodeId> shuffles_with_repeat(const Pipeline& pipeline) const {
+    return plumber::shuffles_with_repeat(pipeline, [this](NodeId id) {
+      const std::optional<NodeId> n = below(id);
+      return n && covered_.contains(*n) ? std::nullopt : n;
+    });
+  }
+
   void unfuse(NodeId batch) { unfused_.insert(batch); }
 
   void fuse(NodeId batch) {
@@ -89,6 +101,7 @@ class SoFar {
   Table over_;                                    // map -> the topmost node that it went above
   Table fused_;                                   // batch -> the map that it took in
   std::set<NodeId> unfused_;                      // batches whose map stands below them now
+  std::set<NodeId> covered_;                      // below what is new
 };
 
 std::set<Permission> permissions_of(const Plan& plan, const std::string& name) {
@@ -121,7 +134,10 @@ Fault fault_of_calls(const Problem& problem, NodeId id, const EditValue& value) 
 Fault fault_of_buffer(const Node& node, const EditValue& value) {
   const bool shuffles = node.kind == Kind::kShuffle || node.kind == Kind::kShuffleRepeat;
   const std::int64_t* size = std::get_if<std::int64_t>(&value);
-  if (!shuffles || size == nullptr || *size >= node.buffer_size.value_or(0)) return {};
+  if (!shuffles || size == nullptr || *size == node.buffer_size) return {};
+  if (node.fixed_seed)
+    return {"another buffer makes another order of its seed", Permission::kReshuffle};
+  if (*size >= node.buffer_size.value_or(0)) return {};
   return {fmt::format("it shuffles within {} elements now; fewer mix them less", *node.buffer_size),
           Permission::kReshuffle};
 }
@@ -230,6 +246,12 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
   return {};
 }
 
+std::vector<NodeId> changed(const std::set<NodeId>& before, const std::set<NodeId>& after) {
+  std::vector<NodeId> ids;
+  std::ranges::set_symmetric_difference(before, after, std::back_inserter(ids));
+  return ids;
+}
+
 // Makes the edit where it moves, fuses or removes what later ones are judged by.
 void note(const Problem& problem, SoFar& so_far, const Edit& edit) {
   const auto id = place_of(problem, edit.node), to = place_of(problem, edit.to);
@@ -238,6 +260,9 @@ void note(const Problem& problem, SoFar& so_far, const Edit& edit) {
     const bool map_first = so_far.below(*to) == id;  // either way round
     so_far.swap(map_first ? *id : *to, map_first ? *to : *id);
   }
+  if (edit.kind == EditKind::kInsertPrefetch || edit.kind == EditKind::kInsertCache ||
+      edit.kind == EditKind::kInsertChunks)
+    so_far.put_above(*id);
   if (edit.kind == EditKind::kUnfuse) so_far.unfuse(*id);
   if (edit.kind == EditKind::kConvert && edit.to == "MapAndBatchDataset") so_far.fuse(*id);
   if (edit.kind == EditKind::kConvert && edit.to == "RebatchDatasetV2") so_far.remove_below(*id);
@@ -259,6 +284,7 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
   const double cores = std::max(2.0, pipeline.machine.cores);  // AUTOTUNE runs calls side by side
   const Problem problem = make_problem(pipeline, analysis, options, {cores});
   SoFar so_far(pipeline);
+  const std::set<NodeId> with_repeat = so_far.shuffles_with_repeat(pipeline);
   std::string message;
   for (const Edit& edit : plan.edits) {
     const Fault fault = fault_of(problem, so_far, edit);
@@ -271,6 +297,8 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
       message += fmt::format(" (allowed by the permission {})", permission_word(*fault.permission));
     }
   }
+  for (const NodeId id : changed(with_repeat, so_far.shuffles_with_repeat(pipeline)))
+    message += fmt::format("\n  all edits: node '{}': {}", pipeline[id].name, kOtherOrder);
   if (message.empty()) return;
   throw Error(ErrorKind::kInput, name, "the program's elements would change:" + message,
               "drop these edits, or add what you allow to \"permissions\"");

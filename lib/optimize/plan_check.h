@@ -7,9 +7,10 @@
 //                    mends (frozen-order), above an endless data set
 //   set_parallelism, convert, parallel_inline, move_into_function
 //                    of functions that keep state or draw from a seed (stateful-parallel)
-//   set_buffer       a smaller buffer for a shuffle (reshuffle)
+//   set_buffer       a smaller buffer for a shuffle, another one for a seeded one (reshuffle)
 //   remove           a cache above what changes from epoch to epoch (unfreeze)
 //   set_options      deterministic = false (nondeterministic)
+//   any              what parts a seeded shuffle from its repeat (optimize/seeded_order.h)
 //
 // Whether an edit can be made at all is the rewriter's business (rewrite/apply_plan.h).
 #pragma once

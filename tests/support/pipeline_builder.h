@@ -36,6 +36,7 @@ class PipelineBuilder {
     Added& drop_remainder() { return node().drop_remainder = true, *this; }
     Added& stop_on_empty() { return node().stop_on_empty = true, *this; }
     Added& nondeterministic() { return node().deterministic = false, *this; }
+    Added& seed(bool fixed) { return node().fixed_seed = fixed, *this; }
     Added& shuffles_once() { return node().reshuffle_each_iteration = false, *this; }
     Added& function(FunctionFacts facts, std::string name = "f") {
       return node().function = Function{name, name, std::move(facts)}, *this;

@@ -58,6 +58,23 @@ TEST_CASE("a Python function may be cached when it is allowed") {
       "something else each time");
 }
 
+TEST_CASE("where all orders come of seeds, another order below makes another one above") {
+  const auto read = [](bool low, bool high) {
+    PipelineBuilder b;
+    b.add("files", "TensorSliceDataset").source(4);
+    b.add("order", "ShuffleDatasetV3", {"files"}).buffer(4).seed(low);
+    b.add("map", "MapDataset", {"order"}).function({});
+    b.add("mix", "ShuffleDatasetV3", {"map"}).buffer(100).seed(high);
+    return judged(b.build(), "map");
+  };
+  CHECK(read(true, true) ==
+        "order, no (frozen-order): order (ShuffleDatasetV3) reshuffles in each epoch: its order of "
+        "the first epoch would stay, and the seed of mix (ShuffleDatasetV3) above would make "
+        "another order of it");
+  CHECK(read(true, false).starts_with("order, legal: "));
+  CHECK(read(false, true).starts_with("order, legal: "));
+}
+
 TEST_CASE("a changing order needs a reshuffling shuffle above") {
   const auto read = [](bool shuffle, bool reshuffles) {
     PipelineBuilder b;

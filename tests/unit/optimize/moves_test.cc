@@ -53,6 +53,24 @@ TEST_CASE("a shard goes below the map whose elements it throws away") {
   CHECK(chosen.edits[0].gain_per_s.value_or(0) > 0);
 }
 
+TEST_CASE("a map goes above no seeded shuffle whose repeat ends: their order would change") {
+  const auto said_of = [](std::int64_t times, bool seed) {
+    SmallPipeline p;
+    const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 64});
+    const NodeId map = p.map(files, "_decode", {.work_ms = 40, .calls = 64, .elements = 64});
+    const NodeId shuffle = p.add("ShuffleDatasetV3", {map}, {.elements = 64});
+    p.pipeline[shuffle].buffer_size = 100;
+    p.pipeline[shuffle].fixed_seed = seed;
+    const NodeId repeat = p.add("RepeatDataset", {shuffle}, {.elements = 64});
+    p.pipeline[repeat].count = times;
+    p.finish(p.batch(repeat, 16, {.work_ms = 1}));
+    return story(p).find("one op of a shuffle and its repeat") != std::string::npos;
+  };
+  CHECK(said_of(2, true));
+  CHECK_FALSE(said_of(2, false));
+  CHECK_FALSE(said_of(-1, true));
+}
+
 /// A take of so many elements above a map with 16 calls, and a repeat above.
 SmallPipeline taken(std::int64_t count) {
   SmallPipeline p;

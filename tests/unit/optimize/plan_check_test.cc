@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan_check.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "catch2_any.h"
 #include "small_pipeline.h"
@@ -76,6 +78,40 @@ TEST_CASE("a shuffle may grow but not shrink") {
   CHECK(verdict(p, edit, {"reshuffle"}) == "fine");
   edit.value = std::int64_t{101};
   CHECK(verdict(p, edit) == "fine");
+}
+
+// A map below or above a seeded shuffle and its repeat.
+SmallPipeline seeded(bool map_below, std::int64_t times) {
+  SmallPipeline p;
+  NodeId below = p.source("TFRecordDataset", {});
+  if (map_below) below = p.map(below, "_parse", {.calls = 1});
+  NodeId shuffle = p.add("ShuffleDatasetV3", {below}, {});
+  p.pipeline[shuffle].buffer_size = 100;
+  p.pipeline[shuffle].fixed_seed = true;
+  const NodeId next = map_below ? shuffle : p.map(shuffle, "_parse", {.calls = 1});
+  const NodeId repeat = p.add("RepeatDataset", {next}, {});
+  p.pipeline[repeat].count = times;
+  p.finish(p.batch(repeat, 16));
+  return p;
+}
+
+TEST_CASE("a seeded shuffle stays beside its repeat, or apart from it") {
+  const std::string other =
+      "plan.json: the program's elements would change:\n  all edits: node '{}': TensorFlow makes "
+      "one op of a shuffle and its repeat, which draws its seeds in another way";
+  const SmallPipeline beside = seeded(true, 2), apart = seeded(false, 2);
+  const Edit lift = edit_of(EditKind::kReorder, "ShuffleDatasetV3/_2", "MapDataset/_1");
+  const Edit on = edit_of(EditKind::kReorder, "RepeatDataset/_3", "MapDataset/_1");
+  const Edit prefetch = edit_of(EditKind::kInsertPrefetch, "ShuffleDatasetV3/_2", "", kFour);
+  CHECK(verdict(beside, lift) == fmt::format(fmt::runtime(other), "ShuffleDatasetV3/_2"));
+  CHECK(verdict(beside, prefetch) == fmt::format(fmt::runtime(other), "ShuffleDatasetV3/_2"));
+  CHECK(verdict_of(beside, {lift, on}) == "fine");
+  CHECK(verdict(apart, edit_of(EditKind::kReorder, "RepeatDataset/_3", "MapDataset/_2")) ==
+        fmt::format(fmt::runtime(other), "ShuffleDatasetV3/_1"));
+  CHECK(verdict(seeded(true, -1), lift) == "fine");
+  CHECK(verdict(seeded(true, -1), prefetch) == "fine");
+  CHECK(verdict(beside, edit_of(EditKind::kSetBuffer, "ShuffleDatasetV3/_2", "", std::int64_t{200}))
+            .find("another order of its seed") != std::string::npos);
 }
 
 TEST_CASE("options that leave the order to chance, and unknown permissions") {

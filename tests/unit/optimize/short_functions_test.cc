@@ -101,17 +101,22 @@ TEST_CASE("kernels that share their work run inline where the environment may fo
 }
 
 TEST_CASE("no prefetch parts a shuffle from its repeat: TensorFlow makes one op of them") {
-  for (const std::string above : {"RepeatDataset", "SkipDataset"}) {
+  const auto may_part = [](const std::string& above, std::optional<std::int64_t> count) {
     SmallPipeline p;
     const NodeId lines = p.source("TextLineDataset", {.work_ms = 0.3, .elements = 128});
     const NodeId shuffle = p.add("ShuffleDatasetV3", {lines}, {.work_ms = 0.2, .elements = 128});
     p.pipeline[shuffle].fixed_seed = true;
     const NodeId next = p.add(above, {shuffle}, {.work_ms = 0.1, .elements = 128});
+    p.pipeline[next].count = count;
     p.finish(p.batch(next, 128, {.work_ms = 0.1, .bytes = 1e4}));
     const OptimizeOptions options = within(2, 8e9);
     const Problem problem = make_problem(p.pipeline, p.analysis, options, {2});
-    CHECK(find_choices(problem, 8e9).nodes[shuffle].prefetch == (above == "SkipDataset"));
-  }
+    return find_choices(problem, 8e9).nodes[shuffle].prefetch;
+  };
+  CHECK(may_part("SkipDataset", 3));
+  CHECK_FALSE(may_part("RepeatDataset", 3));
+  CHECK_FALSE(may_part("RepeatDataset", {}));
+  CHECK(may_part("RepeatDataset", -1));  // it never ends: the same order either way
 }
 
 }  // namespace
