@@ -46,8 +46,9 @@ std::vector<MachineType> chosen_machines(const std::vector<MachineType>& all,
   std::vector<bool> taken(all.size(), false);
   for (const std::string& name : split_list(names)) {
     bool found = false;
+    const bool is_type = std::ranges::count(all, name, &MachineType::name) > 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].name != name && all[i].label() != name) continue;
+      if ((is_type ? all[i].name : all[i].label()) != name) continue;
       found = true;
       if (!taken[i]) chosen.push_back(all[i]);
       taken[i] = true;

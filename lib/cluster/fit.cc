@@ -132,7 +132,9 @@ void warn_of_epochs(Model& model) {
         epochs.line.intercept));
   }
   if (epochs.law == EpochsLaw::kNoise && epochs.line.slope < 0) {
-    model.warnings.push_back("epochs fall with noise here: the runs contradict the law");
+    model.warnings.push_back(
+        "epochs fall with noise here: the runs contradict the law; measure more of them to one "
+        "target, or leave noise out of the runs: epochs then follow the batch");
   }
 }
 

@@ -109,11 +109,22 @@ class NewestPrices {
   }
 
   std::vector<MachineType> take() {
-    for (MachineType& one : machines_) one.in_regions = places_[one.name].size() > 1;
+    for (MachineType& one : machines_)
+      if (places_.at(one.name).size() > 1) one.with_region = label_of(one);
     return std::move(machines_);
   }
 
  private:
+  // Another type may be called "a in eu", as the type a in the region eu would be: "'a' in eu".
+  std::string label_of(const MachineType& one) const {
+    std::string name = one.name, label = name + " in " + one.region;
+    while (places_.contains(label)) {
+      name = "'" + name + "'";
+      label = name + " in " + one.region;
+    }
+    return label;
+  }
+
   [[noreturn]] static void refuse_second(const MachineType& one, const TableRow& row) {
     throw Error(ErrorKind::kInput, row.where("name"),
                 "'" + one.name + "' has two prices" +

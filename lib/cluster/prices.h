@@ -41,10 +41,10 @@ struct MachineType {
   std::string region;
   std::string as_of;
   std::optional<CustomPrice> custom;
-  bool in_regions = false;  // its name has prices in several
+  std::string with_region;  // where its name has prices in several; no other type's name
 
   /// The name, with the region where that tells it from others.
-  std::string label() const { return in_regions ? name + " in " + region : name; }
+  std::string label() const { return with_region.empty() ? name : with_region; }
 };
 
 /// Of a type's prices in one region the newest by as_of (2023-01). Error(kInput) for two of one

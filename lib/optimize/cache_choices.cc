@@ -8,6 +8,7 @@
 #include "base/number_format.h"
 #include "lp/linear_program.h"
 #include "ops/memory_ledger.h"
+#include "ops/randomness.h"
 
 namespace plumber {
 namespace {
@@ -93,30 +94,37 @@ class Places {
   template <class Bytes, class Reason, class Take, class Reject>
   void find(const Bytes& bytes_of, const Reason& reason_of, const Take& take,
             const Reject& reject) const {
-    PerNode<double> smallest_above(problem_.pipeline->size(), kInfinity);
+    PerNode<Place> smallest_above(problem_.pipeline->size());
     for (std::size_t i = problem_.pipeline->size(); i-- > 0;) {
       const auto id = static_cast<NodeId>(i);
-      double smallest = smallest_above[id];
+      Place smallest = smallest_above[id];
       if (is_candidate(problem_, id) && active_[id]) {
         std::string reason = reason_of(id);
         if (reason.empty() && shared_[id] != 0)
           reason = "several nodes read a part of what is below it";
         const double bytes = bytes_of(id);
-        if (reason.empty() && bytes >= smallest)
-          reason = "a cache further up holds no more and saves more";
+        if (reason.empty() && bytes >= smallest.bytes)
+          reason = fmt::format("{} here; after {}, further up, it holds {} and saves more",
+                               format_bytes(bytes), said(problem_.node(smallest.id)),
+                               format_bytes(smallest.bytes));
         if (reason.empty()) {
           take(id, bytes);
-          smallest = bytes;
+          smallest = {id, bytes};
         } else {
           reject(id, reason);
         }
       }
       for (const NodeId input : problem_.node(id).inputs)
-        smallest_above[input] = std::min(smallest_above[input], smallest);
+        if (smallest.bytes < smallest_above[input].bytes) smallest_above[input] = smallest;
     }
   }
 
  private:
+  struct Place {
+    NodeId id{};
+    double bytes = kInfinity;
+  };
+
   const Problem& problem_;
   PerNode<bool> active_;
   PerNode<char> shared_;

@@ -192,7 +192,7 @@ class Comparing {
     if (numbers) return compare_numbers(place, a->get<double>(), b->get<double>());
     if ((a == nullptr) == (b == nullptr) && (!a || *a == *b)) return;
     const std::string what = place.what.empty() ? "is there" : place.what;
-    result_.differences.push_back({place.where, what, shown(a), shown(b), std::nullopt});
+    result_.differences.push_back({place.where, what, shown(a), shown(b), std::nullopt, ""});
   }
 
   void compare_numbers(const Place& place, double a, double b) {
@@ -206,7 +206,7 @@ class Comparing {
       return;
     }
     const std::optional<double> change = a != 0 ? std::optional(b / a - 1) : std::nullopt;
-    result_.differences.push_back({place.where, place.what, a, b, change});
+    result_.differences.push_back({place.where, place.what, a, b, change, ""});
   }
 
   bool is_noise(const Place& place, double larger) const {
@@ -227,6 +227,49 @@ class Comparing {
   double longest_period_s_ = 0;
   Comparison result_;
 };
+
+using Functions = std::map<std::string, std::string>;  // by the node that calls it
+
+std::string text_at(const Json& json, const char* key) {
+  const bool has = json.is_object() && json.contains(key) && json[key].is_string();
+  return has ? json[key].get<std::string>() : "";
+}
+
+// "_parse" of ".map(_parse, num_parallel_calls=2)".
+std::string function_in(const std::string& python) {
+  for (const std::string call : {".map(", ".filter("}) {
+    if (!python.starts_with(call)) continue;
+    const std::string name = python.substr(call.size(), python.find_first_of(",)") - call.size());
+    if (name.find_first_of(".( ") == std::string::npos) return name;
+  }
+  return "";
+}
+
+// Of an analysis its nodes say, of a plan its lines of Python.
+void add_functions(const Json& document, Functions& functions) {
+  const auto each = [&](const char* list, auto add) {
+    if (!document.contains(list) || !document[list].is_array()) return;
+    for (const Json& member : document[list]) add(member);
+  };
+  each("nodes", [&](const Json& node) {
+    functions.emplace(text_at(node, "name"), text_at(node, "function"));
+  });
+  each("edits", [&](const Json& edit) {
+    const std::string name = function_in(text_at(edit, "python"));
+    if (!name.empty()) functions.emplace(text_at(edit, "node"), name);
+  });
+}
+
+// Names of nodes have no blanks.
+std::string function_at(const std::string& where, const Functions& functions) {
+  for (std::size_t begin = 0; begin < where.size();) {
+    const std::size_t end = std::min(where.find(' ', begin), where.size());
+    const auto found = functions.find(where.substr(begin, end - begin));
+    if (found != functions.end()) return found->second;
+    begin = end + 1;
+  }
+  return "";
+}
 
 std::set<std::string> names_of_nodes(const Json& document) {
   std::set<std::string> names;
@@ -260,6 +303,9 @@ Comparison compare_documents(const NamedDocument& before, const NamedDocument& a
                 fmt::format("its kind is '{}', that of {} is '{}'", other, before.name, kind),
                 "compare like with like");
   Comparison result = Comparing(a, b, tolerance).run();
+  Functions functions;
+  for (const Json* json : {&a, &b}) add_functions(*json, functions);
+  for (Difference& one : result.differences) one.function = function_at(one.where, functions);
   result.kind = kind;
   result.same_program = are_of_one_program(a, b);
   const std::string rate = kind == "plan" ? "/predicted/after_per_s" : "/rate/observed_per_s";

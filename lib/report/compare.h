@@ -28,6 +28,7 @@ struct Difference {
   std::string what;              // the key, dots nest
   Value before, after;           // null: not there
   std::optional<double> change;  // of numbers: after ÷ before − 1
+  std::string function{};        // the user's, of the node that it is about, where it is known
 };
 
 struct Comparison {

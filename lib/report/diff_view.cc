@@ -34,15 +34,20 @@ Sentence verdict(const Comparison& comparison) {
 
 Table table_of(const Comparison& comparison) {
   Table table;
-  table.columns = {{"where", "where", Unit::kNone, true},
+  table.columns = {{"where", ""},
+                   {"", "where", Unit::kNone, true},
+                   {"function", ""},
                    {"what", "what"},
                    {"a", "A", Unit::kNone, true},
                    {"b", "B", Unit::kNone, true},
                    {"change", "change", Unit::kShare}};
   table.shown = kShown;
   for (const Difference& difference : comparison.differences) {
-    table.rows.push_back({{difference.where, difference.what, difference.before, difference.after,
-                           value_of(difference.change)}});
+    const std::string& function = difference.function;
+    const std::string node = difference.where + (function.empty() ? "" : " (" + function + ")");
+    table.rows.push_back(
+        {{difference.where, node, function.empty() ? Value() : Value(function), difference.what,
+          difference.before, difference.after, value_of(difference.change)}});
   }
   return table;
 }
