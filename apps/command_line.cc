@@ -89,8 +89,8 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--color", globals.color, "Colours in text: auto (on a terminal), always, never")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  auto* quiet = app.add_flag("-q,--quiet", globals.quiet, "No warnings");
-  app.add_flag("-v,--verbose", globals.verbose, "Every row of long tables")->excludes(quiet);
+  app.add_flag("-q,--quiet", globals.quiet, "No warnings");
+  app.add_flag("-v,--verbose", globals.verbose, "Every row of long tables");
 }
 
 // An empty value is a variable of a script that was not set: never "not given".

@@ -213,7 +213,11 @@ Section findings_section(const std::vector<Finding>& findings) {
           value_of(finding.gain_per_s), finding.python.empty() ? Value() : Value(finding.python)},
          false});
   }
-  return {"findings", "Advice", table};
+  const bool gains = std::ranges::any_of(
+      findings, [](const Finding& finding) { return finding.gain_per_s.has_value(); });
+  return {
+      "findings", "Advice", table,
+      gains ? Sentence{"gain: over the program as traced, by this change alone", {}} : Sentence{}};
 }
 
 Graph graph_of(const Pipeline& pipeline, const Analysis& analysis) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -192,7 +193,7 @@ class Comparing {
     if (numbers) return compare_numbers(place, a->get<double>(), b->get<double>());
     if ((a == nullptr) == (b == nullptr) && (!a || *a == *b)) return;
     const std::string what = place.what.empty() ? "is there" : place.what;
-    result_.differences.push_back({place.where, what, shown(a), shown(b), std::nullopt, ""});
+    result_.differences.push_back({place.where, what, shown(a), shown(b), std::nullopt, "", ""});
   }
 
   void compare_numbers(const Place& place, double a, double b) {
@@ -206,7 +207,7 @@ class Comparing {
       return;
     }
     const std::optional<double> change = a != 0 ? std::optional(b / a - 1) : std::nullopt;
-    result_.differences.push_back({place.where, place.what, a, b, change, ""});
+    result_.differences.push_back({place.where, place.what, a, b, change, "", ""});
   }
 
   bool is_noise(const Place& place, double larger) const {
@@ -261,14 +262,19 @@ void add_functions(const Json& document, Functions& functions) {
 }
 
 // Names of nodes have no blanks.
-std::string function_at(const std::string& where, const Functions& functions) {
+void add_function(Difference& one, const Functions& functions) {
+  const std::string& where = one.label = one.where;
   for (std::size_t begin = 0; begin < where.size();) {
     const std::size_t end = std::min(where.find(' ', begin), where.size());
     const auto found = functions.find(where.substr(begin, end - begin));
-    if (found != functions.end()) return found->second;
     begin = end + 1;
+    if (found == functions.end() || found->second.empty()) continue;
+    one.function = found->second;
+    one.label.insert(end, " (" + one.function + ")");
+    break;
   }
-  return "";
+  constexpr std::string_view kItems = "memory.items ";  // that it is memory say the bytes
+  if (one.label.starts_with(kItems)) one.label.erase(0, kItems.size());
 }
 
 std::set<std::string> names_of_nodes(const Json& document) {
@@ -305,7 +311,7 @@ Comparison compare_documents(const NamedDocument& before, const NamedDocument& a
   Comparison result = Comparing(a, b, tolerance).run();
   Functions functions;
   for (const Json* json : {&a, &b}) add_functions(*json, functions);
-  for (Difference& one : result.differences) one.function = function_at(one.where, functions);
+  for (Difference& one : result.differences) add_function(one, functions);
   result.kind = kind;
   result.same_program = are_of_one_program(a, b);
   const std::string rate = kind == "plan" ? "/predicted/after_per_s" : "/rate/observed_per_s";

@@ -29,6 +29,7 @@ struct Difference {
   Value before, after;           // null: not there
   std::optional<double> change;  // of numbers: after ÷ before − 1
   std::string function{};        // the user's, of the node that it is about, where it is known
+  std::string label{};           // where, with the function behind its node
 };
 
 struct Comparison {

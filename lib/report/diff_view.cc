@@ -35,19 +35,18 @@ Sentence verdict(const Comparison& comparison) {
 Table table_of(const Comparison& comparison) {
   Table table;
   table.columns = {{"where", ""},
-                   {"", "where", Unit::kNone, true},
-                   {"function", ""},
+                   {"", "where", Unit::kNone, true, "Dataset"},
                    {"what", "what"},
                    {"a", "A", Unit::kNone, true},
                    {"b", "B", Unit::kNone, true},
-                   {"change", "change", Unit::kShare}};
+                   {"change", "change", Unit::kShare},
+                   {"function", ""}};
   table.shown = kShown;
   for (const Difference& difference : comparison.differences) {
     const std::string& function = difference.function;
-    const std::string node = difference.where + (function.empty() ? "" : " (" + function + ")");
     table.rows.push_back(
-        {{difference.where, node, function.empty() ? Value() : Value(function), difference.what,
-          difference.before, difference.after, value_of(difference.change)}});
+        {{difference.where, difference.label, difference.what, difference.before, difference.after,
+          value_of(difference.change), function.empty() ? Value() : Value(function)}});
   }
   return table;
 }

@@ -219,7 +219,13 @@ Section edits_section(const Pipeline& pipeline, const std::vector<Edit>& edits) 
          false,
          is_housekeeping(edit)});
   }
-  return {"edits", "Changes", table};
+  const bool gains =
+      std::ranges::any_of(edits, [](const Edit& edit) { return edit.gain_per_s.has_value(); });
+  return {"edits", "Changes", table,
+          gains ? Sentence{"gain: what the plan would lose if this stayed as stock TensorFlow "
+                           "runs it",
+                           {}}
+                : Sentence{}};
 }
 
 void add_housekeeping(Report& report, const std::vector<Edit>& edits) {
