@@ -1261,9 +1261,17 @@ def _watched_iterator(base):
 
 def _bare_options():
     """For the recorder's own loop: the program as written, with counters."""
+    options = _no_rewrites()
+    options.autotune.enabled = True
+    return options
+
+
+def _no_rewrites():
+    """Not the user's fusion of maps and filters either: without the default rewrites TensorFlow
+    dies of it (SIGSEGV) where a map has two filters above it."""
     options = tf.data.Options()
     options.experimental_optimization.apply_default_optimizations = False
-    options.autotune.enabled = True
+    options.experimental_optimization.map_and_filter_fusion = False
     return options
 
 
@@ -1280,6 +1288,11 @@ def _prepare(dataset, mode):
     if dataset.options().autotune.enabled is False:
         recorder.warnings.append("autotune was off in the options; it was on during the trace, "
                                  "because the counters need it")
+    rewrites = dataset.options().experimental_optimization
+    if rewrites.map_and_filter_fusion and rewrites.apply_default_optimizations is False:
+        recorder.warnings.append("map_and_filter_fusion was off during the trace: stock TensorFlow "
+                                 "may die of it (SIGSEGV) without the default rewrites, which this "
+                                 "program switches off; leave the option out")
     if SPEC_ATTRIBUTE not in _return_node(recorder.program).attr:
         recorder.warnings.append("element_spec has no text form: load() needs it as an argument")
     if any(node.op.startswith("DataServiceDataset") for node in all_nodes(recorder.program)):
@@ -1517,12 +1530,19 @@ class Program:
             raise ProgramError(self, f"{self.side}: no answer within {self.patience_s:g} s")
         line = self._process.stdout.readline()
         if not line:
-            raise ProgramError(self, f"{self.side}: its process ended "
-                                     f"(exit {self._process.wait()})")
+            raise ProgramError(self, f"{self.side}: its process {_ended(self._process.wait())}")
         answer = json.loads(line)
         if "error" in answer:
             raise ProgramError(self, answer["error"])
         return answer["value"]
+
+
+def _ended(code):
+    if code >= 0:
+        return f"ended (exit {code})"
+    name = signal.Signals(-code).name
+    crashed = ", inside TensorFlow: run it alone to see whether it dies there, too"
+    return f"was killed ({name})" + (crashed if name in ("SIGSEGV", "SIGABRT", "SIGBUS") else "")
 
 
 class ProgramError(Error):
@@ -1590,9 +1610,7 @@ class _Server:
         if inline:
             dataset = _run_eligible_maps_inline(dataset)
         if not rewrites:
-            options = tf.data.Options()
-            options.experimental_optimization.apply_default_optimizations = False
-            dataset = dataset.with_options(options)
+            dataset = dataset.with_options(_no_rewrites())
         if traced:
             self._keep, dataset = _prepare(dataset, "bare")
         self.dataset = dataset

@@ -93,6 +93,20 @@ class BareTraceTest(FolderTest):
         loaded = plumber_tf.load(self.path("t.pb"), traced=True)
         self.assertEqual([int(x) for x in loaded], list(range(20)))
 
+    def test_an_option_that_tensorflow_dies_of_without_its_default_rewrites(self):
+        """The recorder switches the default rewrites off, and the fusion with them."""
+        numbers = tf.data.Dataset.range(50).map(lambda x: x + 1)
+        chosen = numbers.filter(lambda x: x % 3 != 0).filter(lambda x: x >= 0)
+        options = tf.data.Options()
+        options.experimental_optimization.map_and_filter_fusion = True
+        for defaults, warned in ((None, 0), (False, 1)):
+            if defaults is False:
+                options.experimental_optimization.apply_default_optimizations = False
+            recorder = plumber_tf.record(chosen.with_options(options), 0.1, self.path("t.pb"))
+            self.assertGreater(recorder.elements(), 33)
+            said = [text for text in recorder.warnings if "map_and_filter_fusion" in text]
+            self.assertEqual(len(said), warned, recorder.warnings)
+
     def test_a_finite_data_set_begins_again(self):
         done = bridge("trace", f"{self.source}:numbers", "--seconds", 0.5, "--no-calibrate",
                       "-o", self.path("t.pb"))

@@ -120,6 +120,7 @@ TEST_CASE("Advice is numbered and says gain, evidence and the line of Python") {
   const std::string text = render_text(analysis_view(pipeline, analysis), {});
   CHECK(text.find(R"(
 Advice
+  gain: over the program as traced, by this change alone
   1. map runs one call at a time
      evidence: 80 ms of its period
      gain:     +30/s
