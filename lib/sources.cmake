@@ -93,6 +93,7 @@ set(optimize_sources
     optimize/host_share.cc
     optimize/ledger.cc
     optimize/longer_cycles.cc
+    optimize/lowered_maps.cc
     optimize/modes.cc
     optimize/more.cc
     optimize/move_candidates.cc

@@ -10,6 +10,7 @@
 #include "ops/randomness.h"
 #include "optimize/balance.h"
 #include "optimize/longer_cycles.h"
+#include "optimize/lowered_maps.h"
 #include "optimize/move_rules.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
@@ -45,6 +46,7 @@ class Finder {
       const auto id = static_cast<NodeId>(i);
       if (p_[id].outer || p_[id].inputs.empty()) continue;
       if (sinks(p_[id].kind)) sink(id);
+      if (p_[id].kind == Kind::kShuffle) add_lowered_maps(now_, options_, id, found_);
       if (p_[id].kind == Kind::kCache) sink_cache(id), drop_cache(id);
       if (p_[id].kind == Kind::kPrefetch) drop_prefetch(id);
       if (p_[id].kind == Kind::kUnbatch) drop_pair(id);

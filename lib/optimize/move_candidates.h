@@ -5,6 +5,7 @@
 //
 //   reorder             shard, skip, take, shuffle, batch go below the maps under them: the first
 //                       one, the first two, ... with what stands between
+//   reorder             maps go below the shuffle under them, where a cache can then keep them
 //   remove              a prefetch; an exact cache; unbatch with the batch below it
 //   convert             unbatch, batch -> rebatch
 //   move_into_function  maps right above a deterministic interleave go into its function

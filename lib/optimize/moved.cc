@@ -161,6 +161,23 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above) {
   reindex(moved, put_after(all_of(p), map, above));
 }
 
+void lower_map(Moved& moved, NodeId map, NodeId below) {
+  Pipeline& p = moved.pipeline;
+  Analysis& a = moved.analysis;
+  const NodeId source = p[below].inputs.front();
+  a.nodes[below].bytes_per_element = a.nodes[map].bytes_per_element;
+  a.nodes[map].elements_per_epoch = a.nodes[source].elements_per_epoch;
+  a.nodes[map].below_cache = a.nodes[below].below_cache;
+  p[below].components = p[map].components;
+  p[below].plain_tensors = p[map].plain_tensors;
+  p[below].equal_shapes = p[map].equal_shapes;
+  for (const NodeId id : {source, map, below}) p[id].new_reader = true;
+  read_instead(p, map, below, below);
+  p[map].inputs.front() = source;
+  p[below].inputs.front() = map;
+  reindex(moved, put_after(all_of(p), below, map));
+}
+
 void gather_before(Moved& moved, const std::vector<NodeId>& nodes) {
   std::vector<NodeId> order;
   for (const NodeId id : all_of(moved.pipeline)) {

@@ -33,6 +33,9 @@ constexpr double kOpOfACall_s = 0.3e-6;
 /// `above` reads `map`; afterwards the map reads `above`.
 void swap_with_map(Moved& moved, NodeId map, NodeId above);
 
+/// `map` reads `below` (a shuffle, repeat or prefetch), which reads the map afterwards.
+void lower_map(Moved& moved, NodeId map, NodeId below);
+
 /// Takes out a node that hands on what it reads.
 void take_out(Moved& moved, NodeId id);
 

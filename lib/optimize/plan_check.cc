@@ -52,14 +52,16 @@ class SoFar {
     if (below_[id]) remove(*below_[id]);
   }
 
-  void swap(NodeId map, NodeId above) {
-    if (below_[above] != map) return;
-    const auto source = below_[map];
-    const auto reader = above_[above];
-    join(source, above);
-    join(above, map);
-    join(map, reader);
-    over_[map] = whole(above);
+  void raise(NodeId map, NodeId over) {
+    if (below_[over] != map) return;
+    swap(map, over);
+    over_[map] = whole(over);
+  }
+
+  void lower(NodeId map, NodeId under) {
+    if (below_[map] != under) return;
+    swap(under, map);
+    over_[map] = below_[map] ? whole(*below_[map]) : map;
   }
 
   /// The map that a batch would take in: its own, if the plan took it out.
@@ -92,16 +94,24 @@ class SoFar {
     return found == table.end() ? otherwise : found->second;
   }
 
+  void swap(NodeId lower, NodeId above) {
+    const auto source = below_[lower];
+    const auto reader = above_[above];
+    join(source, above);
+    join(above, lower);
+    join(lower, reader);
+  }
+
   void join(std::optional<NodeId> below, std::optional<NodeId> above) {
     if (below) above_[*below] = above;
     if (above) below_[*above] = below;
   }
 
   PerNode<std::optional<NodeId>> below_, above_;  // first inputs, and who reads them
-  Table over_;                                    // map -> the topmost node that it went above
-  Table fused_;                                   // batch -> the map that it took in
-  std::set<NodeId> unfused_;                      // batches whose map stands below them now
-  std::set<NodeId> covered_;                      // below what is new
+  Table over_;   // map -> the topmost node that it went above, else what it stands over
+  Table fused_;  // batch -> the map that it took in
+  std::set<NodeId> unfused_;  // batches whose map stands below them now
+  std::set<NodeId> covered_;  // below what is new
 };
 
 std::set<Permission> permissions_of(const Plan& plan, const std::string& name) {
@@ -163,7 +173,7 @@ Fault fault_of_reorder(const Problem& problem, NodeId id, const std::string& oth
   const auto to = place_of(problem, other);
   if (!to) return {};  // the rewriter says so
   const Pipeline& pipeline = *problem.pipeline;
-  // Either way round: the map is the one below.
+  // Either way round, and below the map or above it.
   const bool map_first = pipeline[id].kind == Kind::kMap && pipeline[*to].kind != Kind::kMap;
   const Objection objection =
       map_first ? objection_to_reorder(pipeline, id, *to) : objection_to_reorder(pipeline, *to, id);
@@ -257,8 +267,12 @@ void note(const Problem& problem, SoFar& so_far, const Edit& edit) {
   const auto id = place_of(problem, edit.node), to = place_of(problem, edit.to);
   if (!id) return;
   if (edit.kind == EditKind::kReorder && to) {
-    const bool map_first = so_far.below(*to) == id;  // either way round
-    so_far.swap(map_first ? *id : *to, map_first ? *to : *id);
+    const bool node_first = so_far.below(*to) == id;  // either way round
+    const NodeId lower = node_first ? *id : *to, above = node_first ? *to : *id;
+    if (problem.node(lower).kind == Kind::kMap)
+      so_far.raise(lower, above);
+    else
+      so_far.lower(above, lower);
   }
   if (edit.kind == EditKind::kInsertPrefetch || edit.kind == EditKind::kInsertCache ||
       edit.kind == EditKind::kInsertChunks)

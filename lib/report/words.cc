@@ -211,6 +211,11 @@ std::string label_of(const Pipeline& pipeline, const std::string& name) {
   return node ? label_of(pipeline[*node]) : name;
 }
 
+bool is_map(const Pipeline& pipeline, const std::string& name) {
+  const auto id = find_node(pipeline, name);
+  return id && pipeline[*id].kind == Kind::kMap;
+}
+
 }  // namespace
 
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
@@ -281,7 +286,9 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kConvert) return "running " + label + " in parallel";
   if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
-  if (kind == EditKind::kReorder) return "moving " + label + " below a map";
+  if (kind == EditKind::kReorder)
+    return fmt::format("moving {} below a {}", label,
+                       is_map(pipeline, rejected.node) ? "shuffle" : "map");
   if (kind == EditKind::kInsertPartialCache) return "a cache of some files after " + label;
   if (kind == EditKind::kInsertChunks) return "chunks of elements at " + label;
   if (kind == EditKind::kRemove) return "removing " + label;

@@ -58,41 +58,54 @@ void work_on_batches(Rewriting& program, NodeDef& map, const NodeDef& source) {
   body.function()->mutable_arg_attr()->clear();
 }
 
-void check_pair(const Body& body, const Edit& edit, const GraphIndex::Place& map,
+bool is_map(const NodeDef& node) { return op_traits(node.op()).kind == Kind::kMap; }
+
+// All elements pass these, in whatever order.
+bool map_goes_below(const NodeDef& node) {
+  const Kind kind = op_traits(node.op()).kind;
+  return kind == Kind::kShuffle || kind == Kind::kRepeat || kind == Kind::kPrefetch;
+}
+
+void check_pair(const Body& body, const Edit& edit, const GraphIndex::Place& lower,
                 const GraphIndex::Place& above) {
-  if (above.body != &body || body.producer(above.node->input(0)) != map.node)
+  if (above.body != &body || body.producer(above.node->input(0)) != lower.node)
     refuse(fmt::format("'{}' and '{}' do not read each other", edit.node, edit.to));
-  if (op_traits(map.node->op()).kind != Kind::kMap || !commutes_with_map(*above.node))
-    refuse(fmt::format("{} above {} cannot be swapped", above.node->op(), map.node->op()),
-           "only a 1:1 map goes above the take, skip, shard, shuffle, repeat, prefetch, cache or "
-           "batch over it");
+  const bool rises = is_map(*lower.node) && commutes_with_map(*above.node);
+  const bool sinks = map_goes_below(*lower.node) && is_map(*above.node);
+  if (rises || sinks) return;
+  refuse(fmt::format("{} above {} cannot be swapped", above.node->op(), lower.node->op()),
+         "only a 1:1 map goes above the take, skip, shard, shuffle, repeat, prefetch, cache or "
+         "batch over it, or below the shuffle, repeat or prefetch under it");
 }
 
 }  // namespace
 
 void reorder(Rewriting& program, const Edit& edit) {
-  GraphIndex::Place map = node_of(program, edit.node);
+  GraphIndex::Place lower = node_of(program, edit.node);
   GraphIndex::Place above = node_of(program, edit.to);
-  if (map.body->producer(map.node->input(0)) == above.node) std::swap(map, above);
-  Body& body = *map.body;
-  check_pair(body, edit, map, above);
-  if (body.is_shared(*map.node)) refuse(fmt::format("other nodes read '{}' too", map.node->name()));
-  const NodeDef* source = body.producer(map.node->input(0));
+  if (lower.body->producer(lower.node->input(0)) == above.node) std::swap(lower, above);
+  Body& body = *lower.body;
+  check_pair(body, edit, lower, above);
+  if (body.is_shared(*lower.node))
+    refuse(fmt::format("other nodes read '{}' too", lower.node->name()));
+  const NodeDef* source = body.producer(lower.node->input(0));
   if (!source) refuse("what stands below the map is an argument of the function");
   const ElementSpec element = known_spec(*source);
   if (is_plain_batch(above.node->op())) {
     const ElementSpec batch = known_spec(*above.node);
     const ElementSpec below = batch_of(element, batch);
-    work_on_batches(program, *map.node, *source);
-    set_spec(*map.node, batch);
+    work_on_batches(program, *lower.node, *source);
+    set_spec(*lower.node, batch);
     set_spec(*above.node, below);
-  } else {
+  } else if (is_map(*lower.node)) {
     set_spec(*above.node, element);
+  } else {
+    set_spec(*lower.node, known_spec(*above.node));
   }
-  body.set_input(*above.node, 0, map.node->input(0));
-  body.replace_reads(*above.node, body.output_of(*map.node));
-  body.set_input(*map.node, 0, body.output_of(*above.node));
-  body.move_after(*above.node, *map.node);
+  body.set_input(*above.node, 0, lower.node->input(0));
+  body.replace_reads(*above.node, body.output_of(*lower.node));
+  body.set_input(*lower.node, 0, body.output_of(*above.node));
+  body.move_after(*above.node, *lower.node);
 }
 
 }  // namespace plumber

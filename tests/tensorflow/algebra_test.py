@@ -105,6 +105,24 @@ class ReorderTest(MovesTest):
         self.assert_not_moved(Range(5000).map(noisy, num_parallel_calls=16).take(10).repeat(60),
                               "reorder", "by chance")
 
+    def test_map_below_the_shuffle_under_it_for_a_cache_between(self):
+        """The seed's orders of four epochs are those of a data set that no trace has drawn from."""
+        def numbers():
+            return tf.data.Dataset.from_tensor_slices(list(range(300))).shuffle(100, seed=3)
+
+        for make in (lambda: numbers().map(hashed).batch(8),
+                     lambda: numbers().repeat().map(hashed).batch(8).take(80),
+                     lambda: numbers().repeat(3).map(hashed).batch(8),
+                     lambda: numbers().prefetch(1).map(hashed).map(double).batch(8)):
+            written = self.optimised(make())
+            self.assertIn("reorder", self.moves())
+            self.assertIn("insert_cache", [e["edit"] for e in self.plan["edits"]])
+            self.assertEqual(elements(written, 4), elements(make(), 4))
+
+    def test_map_by_chance_stays_above_the_shuffle(self):
+        self.optimised(Range(300).shuffle(100, seed=3).map(noisy).batch(8))
+        self.assertNotIn("reorder", self.moves())
+
     def test_shuffle_below_a_map_of_large_elements(self):
         def filled(x):
             return tf.fill([20_000], hashed(x))

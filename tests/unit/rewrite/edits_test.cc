@@ -237,6 +237,35 @@ def text(x: int64, y: int64) -> z: string = s:output:0
   CHECK(rewritten(program, {edit(EditKind::kReorder, "take", {}, "map")}) == after);
 }
 
+TEST_CASE("a map goes below what all elements pass, and no others") {
+  const auto program = [](const std::string& op) {
+    return R"(offset = 5
+count = 3
+range = RangeDataset(count, count, count) : int64
+below = )" +
+           op +
+           R"((range, count) : int64
+map = MapDataset(below, offset) Targuments=[int64] f=@text : string
+root = _Retval(map)
+def text(x: int64, y: int64) -> z: string = s:output:0
+  s = AsString(x)
+)";
+  };
+  const std::string after = R"(offset = 5
+count = 3
+range = RangeDataset(count, count, count) : int64
+map = MapDataset(range, offset) Targuments=[int64] f=@text : string
+below = PrefetchDataset(map, count) : string
+root = _Retval(below)
+def text(x: int64, y: int64) -> z: string = s:output:0
+  s = AsString(x)
+)";
+  const Edit lower = edit(EditKind::kReorder, "map", {}, "below");
+  CHECK(rewritten(program("PrefetchDataset"), {lower}) == after);
+  CHECK_THROWS_WITH(rewritten(program("TakeDataset"), {lower}),
+                    "MapDataset above TakeDataset cannot be swapped");
+}
+
 TEST_CASE("a map moves into the interleave below it and takes its captures along") {
   const std::string program = R"(stop = 10
 range = RangeDataset(stop) : int64
