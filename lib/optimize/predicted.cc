@@ -58,8 +58,8 @@ std::string why_starts_matter(const Problem& problem, const Evaluation& after) {
   const double elements = shortest_pass(problem);
   const double start_s = problem.analysis->rate.epoch_start_s.value_or(kStart_s);
   if (elements == 0 || start_s < kShare * elements * after.period_s) return "";
-  return fmt::format("each pass of {} starts anew, which takes time that is not predicted",
-                     counted(elements, "element"));
+  const std::string pass = elements < 1 ? "less than one element" : counted(elements, "element");
+  return fmt::format("each pass of {} starts anew, which takes time that is not predicted", pass);
 }
 
 /// What a rate must not be printed as a number for; empty: nothing.
@@ -148,17 +148,20 @@ std::string assumed_disk(const Problem& problem, const Evaluation& after) {
 void set_range(const Problem& problem, const Settled& settled, const Evaluation& after,
                Predicted& predicted) {
   const double rate = predicted.after_per_s;
+  const char* quicker = "elements out of a cache are handed on in less time than new ones were";
+  const bool at_least = hands_on_cached(problem, settled, after);
   predicted.why = why_upper_bound(problem, settled, after);
-  predicted.upper_bound = !predicted.why.empty();
-  if (predicted.upper_bound) {
+  if (!predicted.why.empty()) {
     const double least = std::min(predicted.before_per_s, rate * (1 - kWide));
-    predicted.range_per_s = {least, rate};
+    predicted.upper_bound = !at_least;
+    predicted.range_per_s = {least, at_least ? rate * kQuickerHandedOn : rate};
+    if (at_least) predicted.why += fmt::format(", and {}", quicker);
     return;
   }
-  if (hands_on_cached(problem, settled, after)) {
+  if (at_least) {
     predicted.lower_bound = true;
     predicted.range_per_s = {rate * (1 - kWide), rate * kQuickerHandedOn};
-    predicted.why = "elements out of a cache are handed on in less time than new ones were";
+    predicted.why = quicker;
     return;
   }
   if (const std::string assumed = assumed_disk(problem, after); !assumed.empty()) {

@@ -270,6 +270,24 @@ TEST_CASE("a rate is a number only where the model was tested") {
   CHECK(sharding.why == "Transpose in ParallelMapDatasetV2/_1 takes threads of its own");
 }
 
+TEST_CASE("short passes out of a cache: starting them takes longer, handing on less; no bound") {
+  SmallPipeline p;
+  const NodeId source =
+      p.source("RangeDataset", {.work_ms = 0.05, .elements = 128, .per_epoch = 3});
+  const NodeId map =
+      p.map(source, "_work", {.work_ms = 40, .calls = 128, .elements = 128, .per_epoch = 3});
+  p.may_cache(map);
+  const NodeId repeat = p.add("RepeatDataset", {map}, {.work_ms = 0.05, .elements = 128});
+  p.finish(p.batch(repeat, 128, {.work_ms = 0.01}));
+  const Predicted predicted = optimize(p.pipeline, p.analysis, within(2, 8e9)).predicted;
+  INFO(predicted.why);
+  CHECK_FALSE(predicted.upper_bound);
+  CHECK_FALSE(predicted.lower_bound);
+  CHECK(predicted.range_per_s.second == Approx(2.5 * predicted.after_per_s));
+  CHECK(predicted.why.find("less than one element starts anew") != std::string::npos);
+  CHECK(predicted.why.find("out of a cache") != std::string::npos);
+}
+
 TEST_CASE("without counters nothing is planned") {
   SmallPipeline p = training();
   for (NodeCost& cost : p.analysis.costs.nodes) cost = {};
