@@ -90,6 +90,11 @@ def costly_predicate():
     return Range(100_000).filter(costly).batch(8)
 
 
+def tiny_map_and_batch():
+    return Range(5_000_000).apply(tf.data.experimental.map_and_batch(
+        lambda x: x * 3 + 1, 256, num_parallel_calls=2))
+
+
 MOVES = {
     "shard, skip below a map": shard_and_skip,
     "batch below decode_csv": batch_below_csv,
@@ -100,6 +105,7 @@ MOVES = {
     "61 nested concatenations balanced": nested_concatenations,
     "prefetches between small functions taken out": small_prefetches,
     "a costly predicate in parallel": costly_predicate,
+    "map_and_batch of a tiny function taken apart": tiny_map_and_batch,
 }
 
 

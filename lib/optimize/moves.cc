@@ -11,6 +11,7 @@
 #include "optimize/chunk_candidates.h"
 #include "optimize/ledger.h"
 #include "optimize/move_candidates.h"
+#include "optimize/unfused.h"
 
 namespace plumber {
 namespace {
@@ -32,10 +33,12 @@ struct Judged {
   bool over_budget = false;
 };
 
-/// True if a program of another structure comes of it, which only a rewrite can make.
+/// True if a program of another structure comes of it, which only a rewrite can make; or whose
+/// costs were measured as one.
 bool changes_structure(const MoveCandidate& candidate) {
   return std::ranges::any_of(candidate.edits, [](const Edit& edit) {
-    return edit.kind == EditKind::kInsertChunks || edit.kind == EditKind::kMoveIntoFunction;
+    return edit.kind == EditKind::kInsertChunks || edit.kind == EditKind::kMoveIntoFunction ||
+           edit.kind == EditKind::kUnfuse;
   });
 }
 
@@ -75,8 +78,10 @@ class Chooser {
 
   // Those that --without leaves out are as good as illegal.
   MoveCandidates allowed_moves(bool chunks) const {
-    MoveCandidates found =
-        chunks ? find_chunks(chosen_.moved, options_) : find_moves(chosen_.moved, options_);
+    const FindMoves find = chunks ? find_chunks : find_moves;
+    MoveCandidates found = find(chosen_.moved, options_);
+    if (!chunks) add_unfused(chosen_.moved, found);
+    add_beyond_unfused(chosen_.moved, options_, find, found);
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
       const auto out = std::ranges::find_if(
           candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
@@ -160,10 +165,11 @@ class Chooser {
 
   void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
     const Edit& edit = candidate.edits.front();
-    const bool known = std::ranges::any_of(rejected_, [&](const Rejected& rejected) {
+    const auto is_same = [&](const Rejected& rejected) {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
-    });
-    if (known) return;
+    };
+    if (std::ranges::any_of(rejected_, is_same) || std::ranges::any_of(chosen_.rejected, is_same))
+      return;
     std::string why = candidate.why_little;
     if (changes_structure(candidate) && after.rate_per_s >= now.rate_per_s * (1 + kWorthRate))
       why = fmt::format("another structure has to bring {}, more than predictions may be off",

@@ -207,6 +207,9 @@ std::vector<std::string> names_of(const Pipeline& pipeline, const std::vector<No
 namespace {
 
 std::string label_of(const Pipeline& pipeline, const std::string& name) {
+  const std::string taken_out = unfused_map_name("");
+  if (name.starts_with(taken_out))
+    return "the map of " + label_of(pipeline, name.substr(taken_out.size()));
   const auto node = find_node(pipeline, name);
   return node ? label_of(pipeline[*node]) : name;
 }
@@ -287,6 +290,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kRemove) return "removing " + label;
   if (kind == EditKind::kLengthenCycle) return "a longer cycle of " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;
+  if (kind == EditKind::kUnfuse) return "splitting " + label + " into a map and a batch";
   if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;
   return fmt::format("{} at {}", rejected.edit, label);
 }
