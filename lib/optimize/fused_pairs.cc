@@ -18,8 +18,8 @@ std::optional<NodeId> batch_over(const Problem& problem, NodeId id) {
 }
 
 bool parts_pair(const ModeChoice& mode) {
-  return mode.change != nullptr && (mode.setting.mode == Mode::kInline ||
-                                    mode.setting.mode == Mode::kParallelInline);
+  return mode.change != nullptr &&
+         (mode.setting.mode == Mode::kInline || mode.setting.mode == Mode::kParallelInline);
 }
 
 }  // namespace

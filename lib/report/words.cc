@@ -216,6 +216,17 @@ std::string label_of(const Pipeline& pipeline, const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+/// Of a map and batch that was taken apart the map has a name of its own.
+std::string moved_label(const Pipeline& pipeline, const std::string& name) {
+  const auto node = find_node(pipeline, name);
+  const bool batch = node && pipeline[*node].kind == Kind::kMapBatch;
+  return (batch ? "the batch of " : "") + label_of(pipeline, name);
+}
+
+}  // namespace
+
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
   const std::string label = label_of(pipeline, edit.node);
   const std::string value = readable(value_of(edit.value), Unit::kCount);
@@ -242,7 +253,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
       return fmt::format("Compute the predicate of {} in parallel, {} call{} at once", label, value,
                          plural);
     case EditKind::kMoveIntoFunction:
-      return fmt::format("Move {} into the function of {}", label, label_of(pipeline, edit.to));
+      return fmt::format("Move {} into the function of {}", moved_label(pipeline, edit.node),
+                         label_of(pipeline, edit.to));
     case EditKind::kUnfuse:
       return fmt::format("Split {} into a map and a batch", label);
     case EditKind::kInsertPrefetch:
@@ -255,6 +267,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kRehomeCache:
       return fmt::format("Give the cache {} a memory of its own", label);
     case EditKind::kReorder:
+      if (edit.to == unfused_map_name(edit.node))
+        return fmt::format("Move the batch of {} below its map", label);
       return fmt::format("Move {} below {}", label, label_of(pipeline, edit.to));
     case EditKind::kInsertPartialCache:
       return fmt::format("Cache what the first {} file{} of {} give{} after {}", value, plural,

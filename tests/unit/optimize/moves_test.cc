@@ -275,8 +275,9 @@ SmallPipeline fused(double call_us, double rows = 256) {
   const NodeId range =
       p.source("RangeDataset", {.work_ms = rows * 1e-4, .elements = rows, .per_epoch = 1e6});
   const NodeId both = p.with_function(
-      p.add("MapAndBatchDataset", {range},
-            {.work_ms = rows * call_us * 1e-3, .calls = rows, .bytes = 8 * rows, .per_epoch = 4000}),
+      p.add(
+          "MapAndBatchDataset", {range},
+          {.work_ms = rows * call_us * 1e-3, .calls = rows, .bytes = 8 * rows, .per_epoch = 4000}),
       "_scale");
   p.pipeline[both].parallelism = 4;
   p.pipeline[both].count = static_cast<std::int64_t>(rows);
@@ -285,7 +286,8 @@ SmallPipeline fused(double call_us, double rows = 256) {
   return p;
 }
 
-TEST_CASE("a map and batch in one is taken apart where handing over its calls is all that it does") {
+TEST_CASE(
+    "a map and batch in one is taken apart where handing over its calls is all that it does") {
   const SmallPipeline p = fused(1);
   CHECK(story(p).starts_with("unfuse MapAndBatchDataset/_1 \n"));
   const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options_for());
@@ -331,11 +333,11 @@ TEST_CASE("a map goes into chunks out of its batch, with the batch behind it") {
   OptimizeOptions options = options_for();
   options.limits.cores = 16;
   const std::string chunks = "plumber/chunks/RangeDataset/_0\n";
-  CHECK(story(p, options).starts_with("unfuse MapAndBatchDataset/_1 \n"
-                                      "insert_chunks RangeDataset/_0 18\n"
-                                      "move_into_function plumber/map/MapAndBatchDataset/_1 " +
-                                      chunks + "move_into_function MapAndBatchDataset/_1 " +
-                                      chunks));
+  CHECK(story(p, options)
+            .starts_with("unfuse MapAndBatchDataset/_1 \n"
+                         "insert_chunks RangeDataset/_0 18\n"
+                         "move_into_function plumber/map/MapAndBatchDataset/_1 " +
+                         chunks + "move_into_function MapAndBatchDataset/_1 " + chunks));
 }
 
 OptimizeOptions with_cores(double cores) {

@@ -144,9 +144,9 @@ TEST_CASE("calls are those of the map that a batch takes in, whatever stood betw
   CHECK(verdict_of(p, {remove, fuse(1), calls}, {"stateful-parallel"}) == "fine");
   const Edit unfuse = edit_of(EditKind::kUnfuse, "BatchDatasetV2/_3");
   CHECK(verdict_of(p, {remove, fuse(1), unfuse, fuse(4)}).find("keeps state") != std::string::npos);
-  const Edit map = edit_of(EditKind::kConvert, "plumber/map/BatchDatasetV2/_3",
-                           "ParallelMapDatasetV2", kFour);
-  CHECK(verdict_of(p, {remove, fuse(1), unfuse, map}).find("keeps state") != std::string::npos);
+  const Edit beside =
+      edit_of(EditKind::kConvert, "plumber/map/BatchDatasetV2/_3", "ParallelMapDatasetV2", kFour);
+  CHECK(verdict_of(p, {remove, fuse(1), unfuse, beside}).find("keeps state") != std::string::npos);
 }
 
 // A map and batch in one of one call at a time, whose function draws from a seed.
@@ -173,8 +173,8 @@ TEST_CASE("a map that the plan takes out of its batch is judged under both names
     const Edit move = edit_of(EditKind::kMoveIntoFunction, name, "TFRecordDataset/_0");
     CHECK(verdict_of(p, {unfuse, move}).find("draws by chance") != std::string::npos);
   }
-  const Edit swap = edit_of(EditKind::kReorder, "MapAndBatchDataset/_1",
-                            "plumber/map/MapAndBatchDataset/_1");
+  const Edit swap =
+      edit_of(EditKind::kReorder, "MapAndBatchDataset/_1", "plumber/map/MapAndBatchDataset/_1");
   CHECK(verdict_of(p, {unfuse, swap}).find("draws by chance") != std::string::npos);
 }
 

@@ -48,16 +48,18 @@ def twice(x: int64) -> z: int64 = sum:z:0
   sum = AddV2(x, x)
 )";
   const auto chunks_of = [&](const char* map) {
-    return rewritten(program, {edit(EditKind::kUnfuse, "fused"),
-                               edit(EditKind::kInsertChunks, "range", 8_calls, "3"),
-                               edit(EditKind::kMoveIntoFunction, map, {}, "plumber/chunks/range"),
-                               edit(EditKind::kMoveIntoFunction, "fused", {}, "plumber/chunks/range"),
-                               edit(EditKind::kInline, map)});
+    return rewritten(
+        program,
+        {edit(EditKind::kUnfuse, "fused"), edit(EditKind::kInsertChunks, "range", 8_calls, "3"),
+         edit(EditKind::kMoveIntoFunction, map, {}, "plumber/chunks/range"),
+         edit(EditKind::kMoveIntoFunction, "fused", {}, "plumber/chunks/range"),
+         edit(EditKind::kInline, map)});
   };
   const std::string made = chunks_of("plumber/map/fused");
   CHECK(made.find("root = _Retval(plumber/chunks/range)") != std::string::npos);
-  CHECK(made.find("plumber/map/fused = MapDataset(TensorSliceDataset:handle:0) Targuments=[] f=@twice "
-                  "force_synchronous=true") != std::string::npos);
+  CHECK(made.find(
+            "plumber/map/fused = MapDataset(TensorSliceDataset:handle:0) Targuments=[] f=@twice "
+            "force_synchronous=true") != std::string::npos);
   CHECK(made.find("fused = BatchDatasetV2(plumber/map/fused:handle:0, ") != std::string::npos);
   CHECK(chunks_of("fused") == made);
 }
