@@ -90,9 +90,14 @@ def costly_predicate():
     return Range(100_000).filter(costly).batch(8)
 
 
-def tiny_map_and_batch():
+def tiny_map_and_batch(function=lambda x: x * 3 + 1):
     return Range(5_000_000).apply(tf.data.experimental.map_and_batch(
-        lambda x: x * 3 + 1, 256, num_parallel_calls=2))
+        function, 256, num_parallel_calls=2))
+
+
+def short_map_and_batch():
+    """Without a batch form."""
+    return tiny_map_and_batch(lambda x: tf.exp(tf.cast(x, tf.float32) / 1e6))
 
 
 MOVES = {
@@ -106,6 +111,7 @@ MOVES = {
     "prefetches between small functions taken out": small_prefetches,
     "a costly predicate in parallel": costly_predicate,
     "map_and_batch of a tiny function taken apart": tiny_map_and_batch,
+    "map_and_batch of a function without a batch form": short_map_and_batch,
 }
 
 
