@@ -287,6 +287,22 @@ class UnfuseTest(MovesTest):
                    .map(lambda d: (d["a"], tf.reduce_sum(d["a"]))).repeat(2).prefetch(1))
         self.assert_moved(dataset, "unfuse")
 
+    def test_values_drawn_from_a_seed_stay_with_their_elements(self):
+        dataset = Range(6000).apply(map_and_batch(
+            lambda x: tf.cast(x, tf.float32) + tf.random.uniform([], seed=3), 64,
+            num_parallel_calls=1))
+        self.assert_moved(dataset, "unfuse")
+
+    def test_what_tensorflow_fuses_stays_one_op_where_errors_are_ignored(self):
+        """It drops the batch of a failing element; two ops would drop the elements before it."""
+        def fails_at_times(x):
+            return tf.debugging.check_numerics(1 / tf.cast(x % 997, tf.float32), "zero")
+
+        dataset = Range(1, 20_000).map(fails_at_times).batch(64).ignore_errors()
+        written = self.optimised(dataset, "--no-cache")
+        self.assertEqual(elements(written), elements(dataset))
+        self.assertIn("drops elements", self.why_not("inline"))
+
     def test_costly_functions_stay(self):
         dataset = Range(4000).apply(map_and_batch(lambda x: hashed(x, 20_000), 16,
                                                   num_parallel_calls=2))
