@@ -9,12 +9,13 @@
 namespace plumber {
 namespace {
 
-std::optional<NodeId> batch_over(const Problem& problem, NodeId id) {
-  const Node& map = problem.node(id);
-  if (map.kind != Kind::kMap || map.outer || problem.consumers[id].size() != 1) return {};
-  const NodeId above = problem.consumers[id].front();
-  const bool plain = problem.node(above).op == "BatchDatasetV2" && !problem.node(above).outer;
-  return plain ? std::optional(above) : std::nullopt;
+std::optional<NodeId> batch_over(const Pipeline& pipeline, const std::vector<NodeId>& readers,
+                                 NodeId id) {
+  const Node& map = pipeline[id];
+  if (map.kind != Kind::kMap || map.outer || readers.size() != 1) return {};
+  const Node& above = pipeline[readers.front()];
+  const bool plain = above.op == "BatchDatasetV2" && !above.outer;
+  return plain ? std::optional(readers.front()) : std::nullopt;
 }
 
 bool parts_pair(const ModeChoice& mode) {
@@ -24,12 +25,23 @@ bool parts_pair(const ModeChoice& mode) {
 
 }  // namespace
 
+std::string why_no_new_pair(const Pipeline& moved) {
+  const std::string why = why_errors_matter(moved);
+  if (why.empty()) return "";
+  const PerNode<std::vector<NodeId>> readers = consumers_of(moved);
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    if (moved[id].new_reader && batch_over(moved, readers[id], id)) return why;
+  }
+  return "";
+}
+
 void keep_fused_pairs(const Problem& problem, Choices& choices) {
   const std::string why = why_errors_matter(*problem.pipeline);
   if (why.empty()) return;
   for (std::size_t i = 0; i < choices.nodes.size(); ++i) {
     const auto id = static_cast<NodeId>(i);
-    const auto batch = batch_over(problem, id);
+    const auto batch = batch_over(*problem.pipeline, problem.consumers[id], id);
     if (!batch) continue;
     NodeChoices& map = choices.nodes[id];
     if (std::erase_if(map.modes, parts_pair) > 0)

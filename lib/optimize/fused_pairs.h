@@ -5,9 +5,14 @@
 // inline map (for which fusing is switched off), no parallel batch, nothing between.
 #pragma once
 
+#include <string>
+
 #include "optimize/choices.h"
 
 namespace plumber {
+
+/// Why a move may not leave this pipeline: it makes such a pair of what was none. Empty: it may.
+std::string why_no_new_pair(const Pipeline& moved);
 
 /// Takes back the choices that would part such a pair, and says so.
 void keep_fused_pairs(const Problem& problem, Choices& choices);

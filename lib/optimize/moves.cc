@@ -9,6 +9,7 @@
 #include "base/number_format.h"
 #include "optimize/best_plan.h"
 #include "optimize/chunk_candidates.h"
+#include "optimize/fused_pairs.h"
 #include "optimize/ledger.h"
 #include "optimize/move_candidates.h"
 #include "optimize/unfused.h"
@@ -76,7 +77,8 @@ class Chooser {
     }
   }
 
-  // Those that --without leaves out are as good as illegal.
+  // Those that --without leaves out are as good as illegal; so are those after which TensorFlow
+  // would fuse what decides about errors.
   MoveCandidates allowed_moves(bool chunks) const {
     const FindMoves find = chunks ? find_chunks : find_moves;
     MoveCandidates found = find(chosen_.moved, options_);
@@ -85,8 +87,11 @@ class Chooser {
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
       const auto out = std::ranges::find_if(
           candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
-      if (out == candidate.edits.end()) return false;
-      const Rejected rejected{edit_word(out->kind), candidate.node, kLeftOut};
+      const bool wanted = out == candidate.edits.end();
+      const std::string why = wanted ? why_no_new_pair(candidate.moved.pipeline) : kLeftOut;
+      if (why.empty()) return false;
+      const Edit& edit = wanted ? candidate.edits.front() : *out;
+      const Rejected rejected{edit_word(edit.kind), candidate.node, why};
       if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
       return true;
     });

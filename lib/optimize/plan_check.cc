@@ -196,8 +196,10 @@ Fault fault_of_cycle(const Problem& problem, NodeId id) {
   return {"other elements would follow each other", Permission::kReorderFiles};
 }
 
-Fault fault_of_options(const Edit& edit) {
+Fault fault_of_options(const Problem& problem, const Edit& edit) {
   const bool* flag = std::get_if<bool>(&edit.value);
+  if (edit.to == "experimental_optimization.map_and_batch_fusion" && flag != nullptr && !*flag)
+    return {why_errors_matter(*problem.pipeline), {}};
   if (edit.to != "deterministic" || flag == nullptr || *flag) return {};
   return {"the order of the elements would be left to chance", Permission::kNondeterministic};
 }
@@ -229,7 +231,7 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
     case EditKind::kRemove:
       return fault_of_removal(problem, id);
     case EditKind::kSetOptions:
-      return fault_of_options(edit);
+      return fault_of_options(problem, edit);
     case EditKind::kLengthenCycle:
       return fault_of_cycle(problem, id);
     case EditKind::kUnfuse:

@@ -9,7 +9,8 @@
 //                    of functions that keep state or draw from a seed (stateful-parallel)
 //   set_buffer       a smaller buffer for a shuffle (reshuffle)
 //   remove           a cache above what changes from epoch to epoch (unfreeze)
-//   unfuse           below a node that ignores errors: others would be counted
+//   unfuse, set_options map_and_batch_fusion = false
+//                    below a node that ignores errors: others would be counted
 //   set_options      deterministic = false (nondeterministic)
 //
 // Whether an edit can be made at all is the rewriter's business (rewrite/apply_plan.h).

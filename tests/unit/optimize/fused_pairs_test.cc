@@ -47,5 +47,26 @@ TEST_CASE("where errors are ignored the pair stays what TensorFlow makes of it")
                                     "others would be counted"}) == 1);
 }
 
+TEST_CASE("no prefetch goes from between a map and its batch where errors are ignored") {
+  SmallPipeline p;
+  const NodeId range = p.source("RangeDataset", {.work_ms = 0.02, .elements = 256});
+  const NodeId map =
+      p.map(range, "_scale", {.work_ms = 0.3, .calls = 256, .elements = 256, .bytes = 8});
+  const NodeId apart = p.prefetch(map, 2, {.elements = 256, .bytes = 8});
+  const NodeId batch = p.batch(apart, 256, {.work_ms = 0.1, .bytes = 2048});
+  p.finish(p.prefetch(batch, 2));
+  OptimizeOptions options = within(2, 8e9);
+  options.allow_cache = false;
+  const auto removes = [&] {
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
+    return std::ranges::any_of(result.plan.edits, [](const Edit& edit) {
+      return edit.kind == EditKind::kRemove && edit.node == "PrefetchDataset/_2";
+    });
+  };
+  CHECK(removes());
+  p.finish(p.add("IgnoreErrorsDataset", {p.pipeline.root}, {}));
+  CHECK_FALSE(removes());
+}
+
 }  // namespace
 }  // namespace plumber

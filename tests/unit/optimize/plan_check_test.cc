@@ -184,6 +184,10 @@ TEST_CASE("a map and batch below a node that ignores errors stays one op") {
   CHECK(verdict_of(p, {edit_of(EditKind::kUnfuse, "MapAndBatchDataset/_1")})
             .find("IgnoreErrorsDataset/_2 drops elements whose function fails") !=
         std::string::npos);
+  const Edit apart =
+      edit_of(EditKind::kSetOptions, "", "experimental_optimization.map_and_batch_fusion", false);
+  CHECK(verdict_of(p, {apart}).find("drops elements") != std::string::npos);
+  CHECK(verdict_of(fused(), {apart}) == "fine");
 }
 
 }  // namespace
