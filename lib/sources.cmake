@@ -90,6 +90,8 @@ set(optimize_sources
     optimize/chunk_candidates.cc
     optimize/default_model.cc
     optimize/edit_reasons.cc
+    optimize/finished_plan.cc
+    optimize/fused_pairs.cc
     optimize/host_share.cc
     optimize/ledger.cc
     optimize/longer_cycles.cc
@@ -101,6 +103,8 @@ set(optimize_sources
     optimize/moved.cc
     optimize/moves.cc
     optimize/neighbours.cc
+    optimize/new_nodes.cc
+    optimize/node_order.cc
     optimize/optimize.cc
     optimize/paper_model.cc
     optimize/paper_plan.cc
@@ -125,7 +129,8 @@ set(optimize_sources
     optimize/settle.cc
     optimize/short_calls.cc
     optimize/shrink.cc
-    optimize/target.cc)
+    optimize/target.cc
+    optimize/unfused.cc)
 set(rewrite_sources
     rewrite/apply_plan.cc
     rewrite/body.cc

@@ -90,6 +90,16 @@ def costly_predicate():
     return Range(100_000).filter(costly).batch(8)
 
 
+def tiny_map_and_batch(function=lambda x: x * 3 + 1):
+    return Range(5_000_000).apply(tf.data.experimental.map_and_batch(
+        function, 256, num_parallel_calls=2))
+
+
+def short_map_and_batch():
+    """Without a batch form."""
+    return tiny_map_and_batch(lambda x: tf.exp(tf.cast(x, tf.float32) / 1e6))
+
+
 MOVES = {
     "shard, skip below a map": shard_and_skip,
     "batch below decode_csv": batch_below_csv,
@@ -100,6 +110,8 @@ MOVES = {
     "61 nested concatenations balanced": nested_concatenations,
     "prefetches between small functions taken out": small_prefetches,
     "a costly predicate in parallel": costly_predicate,
+    "map_and_batch of a tiny function taken apart": tiny_map_and_batch,
+    "map_and_batch of a function without a batch form": short_map_and_batch,
 }
 
 

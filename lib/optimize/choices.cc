@@ -6,6 +6,7 @@
 
 #include "optimize/cache_choices.h"
 #include "optimize/calls.h"
+#include "optimize/fused_pairs.h"
 #include "optimize/seeded_order.h"
 
 namespace plumber {
@@ -297,7 +298,7 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
     NodeChoices& node = choices.nodes[id];
     node.modes.push_back({problem.stock[id], nullptr});
     const bool fixed = problem.node(id).outer && !problem.node(id).moved_inside;
-    const bool made = !problem.node(id).made_above.empty();
+    const bool made = !problem.node(id).made_above.empty() && !problem.node(id).unfused;
     if (fixed || made || memory_bytes < 0 || never_ran(problem, id)) continue;
     add_modes(problem, id, every_level, choices);
     node.take_last = differ_in_calls_only(node);
@@ -305,6 +306,7 @@ Choices find_choices(const Problem& problem, double memory_bytes) {
   }
   if (count_choices(choices) > kLarge) thin_out(problem, choices);
   find_caches(problem, memory_bytes, choices);
+  keep_fused_pairs(problem, choices);
   return choices;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/number_format.h"
 #include "optimize/move_rules.h"
+#include "optimize/new_nodes.h"
 #include "optimize/problem.h"
 
 namespace plumber {

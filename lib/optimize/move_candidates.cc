@@ -296,22 +296,6 @@ class Finder {
           id);
   }
 
-  // Slices of batches are joined: so many a batch, and the bytes are copied once.
-  static void become_rebatch(Moved& moved, NodeId id) {
-    constexpr double kSlice_s = 2e-6, kCopy_bytes_per_s = 4e9;
-    Node& node = moved.pipeline[id];
-    node.op = "RebatchDatasetV2";
-    NodeCost& cost = moved.analysis.costs.nodes[id];
-    const NodeId unbatch = node.inputs.front();
-    const NodeId source = moved.pipeline[unbatch].inputs.front();
-    const double slices = moved.analysis.costs.nodes[source].elements + cost.elements;
-    const double copies_s =
-        cost.elements * moved.analysis.nodes[id].bytes_per_element / kCopy_bytes_per_s;
-    const double work_s = std::min(cost.work_s, slices * kSlice_s * node.components + copies_s);
-    cost.cpu_s = std::min(cost.cpu_s, work_s);
-    cost.work_s = work_s;
-  }
-
   void move_inside(NodeId id) {
     if (p_[id].inner.size() != 1) return;
     Moved moved = now_;

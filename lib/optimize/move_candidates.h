@@ -11,6 +11,7 @@
 //   move_into_function  maps right above a deterministic interleave go into its function
 //   balance             nested concatenations
 //   reorder             a cache goes below a random map (permission unfreeze only)
+//   unfuse              a map and batch in one is taken apart (unfused.h, which moves.cc asks)
 //   lengthen_cycle      an interleave whose readers wait reads more data sets in turn (permission
 //                       reorder-files; without it judged, and rejected with what it would bring)
 #pragma once

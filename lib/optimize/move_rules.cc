@@ -39,18 +39,6 @@ std::string why_not_pure(const Pipeline& pipeline, const FunctionFacts& facts) {
   return why_calls_matter(pipeline, facts);
 }
 
-// An error would be dropped with its element, and so would another element than before. All other
-// programs end with it, at most a chunk earlier (docs/tensorflow.md, Verify).
-std::string why_errors_matter(const Pipeline& pipeline) {
-  const auto ignores = [](const Node& node) {
-    return op_traits(node.op).op == "IgnoreErrorsDataset";
-  };
-  const auto found = std::ranges::find_if(pipeline.nodes, ignores);
-  if (found == pipeline.nodes.end()) return "";
-  return fmt::format("{} drops elements whose function fails: others would be counted",
-                     found->name);
-}
-
 std::string why_not_over(const Node& map, const Node& above) {
   switch (above.kind) {
     case Kind::kTake:
@@ -95,6 +83,18 @@ bool keeps_any_order(Kind kind) {
 }
 
 }  // namespace
+
+// An error would be dropped with its element, and so would another element than before. All other
+// programs end with it, at most a chunk earlier (docs/tensorflow.md, Verify).
+std::string why_errors_matter(const Pipeline& pipeline) {
+  const auto ignores = [](const Node& node) {
+    return op_traits(node.op).op == "IgnoreErrorsDataset";
+  };
+  const auto found = std::ranges::find_if(pipeline.nodes, ignores);
+  if (found == pipeline.nodes.end()) return "";
+  return fmt::format("{} drops elements whose function fails: others would be counted",
+                     found->name);
+}
 
 std::string why_not_copied(const Node& node) {
   if (node.scalars_known) return "";

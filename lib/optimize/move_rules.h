@@ -60,6 +60,9 @@ Objection objection_to_drop_pair(const Pipeline& pipeline, NodeId unbatch);
 /// The unbatch goes, and the batch above it cuts and joins batches.
 Objection objection_to_rebatch(const Pipeline& pipeline, NodeId unbatch);
 
+/// Why no element may fail another way than it did: a node ignores errors. Empty: it may.
+std::string why_errors_matter(const Pipeline& pipeline);
+
 /// Why calls of the node's function may not be left out, made again or in another order.
 std::string why_not_exact(const Pipeline& pipeline, NodeId id);
 

@@ -7,74 +7,12 @@
 
 #include "ops/cache_class.h"
 #include "ops/cardinality.h"
-#include "pipeline/plan.h"
+#include "optimize/node_order.h"
 
 namespace plumber {
 namespace {
 
 constexpr double kLeastOfWork = 0.25;
-
-template <class T>
-PerNode<T> picked(const PerNode<T>& values, const std::vector<NodeId>& order) {
-  PerNode<T> result(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    if (index_of(order[i]) < values.size()) result[static_cast<NodeId>(i)] = values[order[i]];
-  return result;
-}
-
-using NewIds = std::vector<std::optional<NodeId>>;
-
-void rename(std::vector<NodeId>& ids, const NewIds& now) {
-  std::vector<NodeId> renamed;
-  for (const NodeId id : ids)
-    if (now[index_of(id)]) renamed.push_back(*now[index_of(id)]);
-  ids = std::move(renamed);
-}
-
-// `order`: the old ids of the nodes that stay, in their new places.
-void reindex(Moved& moved, const std::vector<NodeId>& order) {
-  Pipeline& p = moved.pipeline;
-  NewIds now(p.size());
-  for (std::size_t i = 0; i < order.size(); ++i) now[index_of(order[i])] = static_cast<NodeId>(i);
-  std::vector<Node> nodes;
-  nodes.reserve(order.size());
-  for (const NodeId id : order) nodes.push_back(std::move(p.nodes[index_of(id)]));
-  p.nodes = std::move(nodes);
-  for (Node& node : p.nodes) {
-    rename(node.inputs, now);
-    rename(node.inner, now);
-    if (node.outer) node.outer = now[index_of(*node.outer)];
-  }
-  p.root = now[index_of(p.root)].value();
-  for (PipelineDump& dump : p.dumps) dump.counters = picked(dump.counters, order);
-  Analysis& a = moved.analysis;
-  a.nodes = picked(a.nodes, order);
-  a.costs.nodes = picked(a.costs.nodes, order);
-  a.setting = picked(a.setting, order);
-  for (Bound& bound : a.bounds) rename(bound.nodes, now);
-}
-
-std::vector<NodeId> all_of(const Pipeline& pipeline) {
-  std::vector<NodeId> ids;
-  for (std::size_t i = 0; i < pipeline.size(); ++i) ids.push_back(static_cast<NodeId>(i));
-  return ids;
-}
-
-// The node stands right after `place`.
-std::vector<NodeId> put_after(std::vector<NodeId> order, NodeId node, NodeId place) {
-  order.erase(std::ranges::find(order, node));
-  order.insert(std::ranges::find(order, place) + 1, node);
-  return order;
-}
-
-void read_instead(Pipeline& p, NodeId from, NodeId to, NodeId except) {
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    if (static_cast<NodeId>(i) == except) continue;
-    std::ranges::replace(p.nodes[i].inputs, from, to);
-    std::ranges::replace(p.nodes[i].inner, from, to);
-  }
-  if (p.root == from) p.root = to;
-}
 
 void scale(NodeAnalysis& node, NodeCost& cost, double share) {
   for (double* value : {&cost.work_s, &cost.cpu_s, &cost.calls, &cost.elements, &node.elements,
@@ -187,6 +125,22 @@ void gather_before(Moved& moved, const std::vector<NodeId>& nodes) {
   reindex(moved, order);
 }
 
+// Slices of batches are joined: so many a batch, and the bytes are copied once.
+void become_rebatch(Moved& moved, NodeId batch) {
+  constexpr double kSlice_s = 2e-6, kCopy_bytes_per_s = 4e9;
+  Node& node = moved.pipeline[batch];
+  node.op = "RebatchDatasetV2";
+  NodeCost& cost = moved.analysis.costs.nodes[batch];
+  const NodeId unbatch = node.inputs.front();
+  const NodeId source = moved.pipeline[unbatch].inputs.front();
+  const double slices = moved.analysis.costs.nodes[source].elements + cost.elements;
+  const double copies_s =
+      cost.elements * moved.analysis.nodes[batch].bytes_per_element / kCopy_bytes_per_s;
+  const double work_s = std::min(cost.work_s, slices * kSlice_s * node.components + copies_s);
+  cost.cpu_s = std::min(cost.cpu_s, work_s);
+  cost.work_s = work_s;
+}
+
 void take_out(Moved& moved, NodeId id) {
   Pipeline& p = moved.pipeline;
   read_instead(p, id, p[id].inputs.front(), id);
@@ -235,107 +189,6 @@ void put_inside(Moved& moved, NodeId map, NodeId interleave) {
   p[map].moved_inside = true;
   // Functions run their data sets as they are written: TensorFlow parallelises none in them.
   reindex(moved, put_after(all_of(p), map, inner));
-}
-
-namespace {
-
-// Measured on 2 cores with strings of 50 bytes, chunks of 64 to 4096: what an element costs through
-// a batch, a slice and a block of an interleave, beside the same elements without (0.3 + 0.6 us);
-// and a chunk (90 us). A third more, because work on many threads finds colder caches.
-constexpr double kIntoChunk_s = 0.4e-6;
-constexpr double kOutOfChunk_s = 0.8e-6;
-constexpr double kOpenChunk_s = 120e-6;
-constexpr double kCopy_bytes_per_s = 4e9;
-
-template <class T>
-void append(PerNode<T>& values, const T& value) {
-  PerNode<T> longer(values.size() + 1, value);
-  std::copy(values.begin(), values.end(), longer.begin());
-  values = std::move(longer);
-}
-
-struct NewNode {
-  Node node;
-  NodeCost cost;
-  NodeAnalysis analysis;
-  NodeSetting setting;
-};
-
-NodeId add_node(Moved& moved, NewNode added) {
-  append(moved.analysis.nodes, added.analysis);
-  append(moved.analysis.costs.nodes, added.cost);
-  append(moved.analysis.setting, added.setting);
-  for (PipelineDump& dump : moved.pipeline.dumps) append(dump.counters, Counters{});
-  moved.pipeline.nodes.push_back(std::move(added.node));
-  return static_cast<NodeId>(moved.pipeline.size() - 1);
-}
-
-// A node of that op that hands on `elements` of the source's elements as one.
-NewNode node_over(const Moved& moved, NodeId source, const std::string& op, double elements) {
-  NewNode made;
-  const Node& below = moved.pipeline[source];
-  made.node.op = op;
-  made.node.kind = op_traits(op).kind;
-  made.node.threading = op_traits(op).threading;
-  made.node.components = below.components;
-  made.node.equal_shapes = true;
-  made.node.aligned = true;
-  made.node.made_above = below.name;
-  const NodeAnalysis& was = moved.analysis.nodes[source];
-  made.cost.elements = moved.analysis.costs.nodes[source].elements / elements;
-  made.analysis.visit_ratio = made.cost.elements;
-  made.analysis.bytes_per_element = was.bytes_per_element * elements;
-  made.analysis.elements_per_epoch = was.elements_per_epoch;
-  made.analysis.elements_per_epoch.elements = std::ceil(was.elements_per_epoch.elements / elements);
-  made.analysis.below_cache = was.below_cache;
-  made.analysis.parallelism = 1;
-  return made;
-}
-
-void set_work(NewNode& made, double work_s) {
-  made.cost.work_s = made.cost.cpu_s = made.analysis.demand_s = work_s;
-}
-
-}  // namespace
-
-NodeId put_chunks_above(Moved& moved, NodeId source, const ChunkShape& shape) {
-  const auto size = static_cast<double>(shape.elements);
-  const std::string& name = moved.pipeline[source].name;
-  const double elements = moved.analysis.costs.nodes[source].elements;
-  const double copy_s = moved.analysis.nodes[source].bytes_per_element / kCopy_bytes_per_s;
-  const int tensors = moved.pipeline[source].components;
-
-  NewNode batch = node_over(moved, source, "BatchDatasetV2", size);
-  batch.node.name = chunk_name(name);
-  batch.node.count = shape.elements;
-  batch.node.inputs = {source};
-  set_work(batch, elements * (kIntoChunk_s * tensors + copy_s));
-
-  NewNode slices = node_over(moved, source, "TensorSliceDataset", 1);
-  slices.node.name = chunks_name(name) + ">TensorSliceDataset";
-  set_work(slices, elements * (kOutOfChunk_s * tensors + copy_s) + elements / size * kOpenChunk_s);
-
-  NewNode chunks = node_over(moved, source, "ParallelInterleaveDatasetV4", 1);
-  chunks.node.name = chunks_name(name);
-  chunks.node.parallelism = chunks.node.cycle_length = shape.at_once;
-  chunks.node.block_length = chunks.node.buffer_size = shape.elements + 1;
-  chunks.node.prefetched_inputs = 0;
-  chunks.cost.iterators = elements / size;
-
-  const NodeId below = add_node(moved, std::move(batch));
-  const NodeId inner = add_node(moved, std::move(slices));
-  chunks.node.inputs = {below};
-  chunks.node.inner = {inner};
-  const std::string made = chunks.node.name;
-  const NodeId top = add_node(moved, std::move(chunks));
-  moved.pipeline[inner].outer = top;
-  read_instead(moved.pipeline, source, top, below);
-  std::vector<NodeId> order = all_of(moved.pipeline);
-  order = put_after(std::move(order), below, source);
-  order = put_after(std::move(order), inner, below);
-  order = put_after(std::move(order), top, inner);
-  reindex(moved, order);
-  return *find_node(moved.pipeline, made);
 }
 
 }  // namespace plumber

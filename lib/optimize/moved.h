@@ -8,8 +8,6 @@
 //   a batch takes it           M is called once a batch; of its work stays what is not overhead of
 //                              single ops, at least a quarter
 //   a node goes                its demands go with it
-//   chunks                     an element is copied into its chunk and out of it, and a chunk opens
-//                              a data set
 //
 // Names stay, places change: node ids are those of the moved pipeline.
 #pragma once
@@ -36,6 +34,9 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above);
 /// `map` reads `below` (a shuffle, repeat or prefetch), which reads the map afterwards.
 void lower_map(Moved& moved, NodeId map, NodeId below);
 
+/// The batch reads an unbatch, which will be taken out: it cuts and joins batches from here on.
+void become_rebatch(Moved& moved, NodeId batch);
+
 /// Takes out a node that hands on what it reads.
 void take_out(Moved& moved, NodeId id);
 
@@ -45,16 +46,6 @@ void forget_cache(Moved& moved, NodeId cache);
 
 /// The map (filter, batch) goes into the function of `interleave`, over what it returns.
 void put_inside(Moved& moved, NodeId map, NodeId interleave);
-
-/// How elements go through chunks: so many each, so many chunks at once.
-struct ChunkShape {
-  std::int64_t elements = 0;
-  std::int64_t at_once = 0;
-};
-
-/// A batch above `source`, and over it an interleave whose function makes single elements of it
-/// again. Costs of the new nodes are built-in (2 cores, TensorFlow 2.21). Returns the interleave.
-NodeId put_chunks_above(Moved& moved, NodeId source, const ChunkShape& shape);
 
 /// Puts the nodes in this order right before the place of the last one.
 void gather_before(Moved& moved, const std::vector<NodeId>& nodes);

@@ -9,9 +9,11 @@
 #include "base/number_format.h"
 #include "optimize/best_plan.h"
 #include "optimize/chunk_candidates.h"
+#include "optimize/fused_pairs.h"
 #include "optimize/ledger.h"
 #include "optimize/move_candidates.h"
 #include "optimize/seeded_order.h"
+#include "optimize/unfused.h"
 
 namespace plumber {
 namespace {
@@ -33,10 +35,12 @@ struct Judged {
   bool over_budget = false;
 };
 
-/// True if a program of another structure comes of it, which only a rewrite can make.
+/// True if a program of another structure comes of it, which only a rewrite can make; or whose
+/// costs were measured as one.
 bool changes_structure(const MoveCandidate& candidate) {
   return std::ranges::any_of(candidate.edits, [](const Edit& edit) {
-    return edit.kind == EditKind::kInsertChunks || edit.kind == EditKind::kMoveIntoFunction;
+    return edit.kind == EditKind::kInsertChunks || edit.kind == EditKind::kMoveIntoFunction ||
+           edit.kind == EditKind::kUnfuse;
   });
 }
 
@@ -74,16 +78,22 @@ class Chooser {
     }
   }
 
-  // Those that --without leaves out are as good as illegal.
+  // Those that --without leaves out are as good as illegal; so are those after which TensorFlow
+  // would fuse what decides about errors.
   MoveCandidates allowed_moves(bool chunks) const {
-    MoveCandidates found =
-        chunks ? find_chunks(chosen_.moved, options_) : find_moves(chosen_.moved, options_);
+    const FindMoves find = chunks ? find_chunks : find_moves;
+    MoveCandidates found = find(chosen_.moved, options_);
+    if (!chunks) add_unfused(chosen_.moved, found);
+    add_beyond_unfused(chosen_.moved, options_, find, found);
     keep_order(found);
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
       const auto out = std::ranges::find_if(
           candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
-      if (out == candidate.edits.end()) return false;
-      const Rejected rejected{edit_word(out->kind), candidate.node, kLeftOut};
+      const bool wanted = out == candidate.edits.end();
+      const std::string why = wanted ? why_no_new_pair(candidate.moved.pipeline) : kLeftOut;
+      if (why.empty()) return false;
+      const Edit& edit = wanted ? candidate.edits.front() : *out;
+      const Rejected rejected{edit_word(edit.kind), candidate.node, why};
       if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
       return true;
     });
@@ -173,10 +183,11 @@ class Chooser {
 
   void note(const MoveCandidate& candidate, const Judged& after, const Judged& now) {
     const Edit& edit = candidate.edits.front();
-    const bool known = std::ranges::any_of(rejected_, [&](const Rejected& rejected) {
+    const auto is_same = [&](const Rejected& rejected) {
       return rejected.node == candidate.node && rejected.edit == edit_word(edit.kind);
-    });
-    if (known) return;
+    };
+    if (std::ranges::any_of(rejected_, is_same) || std::ranges::any_of(chosen_.rejected, is_same))
+      return;
     std::string why = candidate.why_little;
     if (changes_structure(candidate) && after.rate_per_s >= now.rate_per_s * (1 + kWorthRate))
       why = fmt::format("another structure has to bring {}, more than predictions may be off",

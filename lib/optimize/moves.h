@@ -2,7 +2,8 @@
 // Which algebraic moves a plan makes. Each legal one (move_candidates.h) is judged by the best plan
 // of the pipeline that it would make; the one that brings most is made, and so on until none brings
 // enough: 2 % of the rate (10 % where the structure changes, which no line of Python can do:
-// chunks, moves into functions); at the same rate 10 % of the first epoch's, or 2 % of the memory.
+// chunks, moves into functions; and where a map and batch is taken apart, whose costs were measured
+// as one); at the same rate 10 % of the first epoch's, or 2 % of the memory.
 // The rest is rejected, with the numbers. Moves come before all other edits of a plan, which are
 // then those of the moved pipeline.
 #pragma once

@@ -5,8 +5,8 @@
 
 #include "optimize/cache_files.h"
 #include "optimize/default_model.h"
+#include "optimize/finished_plan.h"
 #include "optimize/paper_plan.h"
-#include "optimize/plan_builder.h"
 
 namespace plumber {
 namespace {

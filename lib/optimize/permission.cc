@@ -42,10 +42,14 @@ std::vector<std::string> permission_words() {
 
 std::vector<EditKind> optional_edits() {
   using enum EditKind;
-  return {kSetParallelism, kConvert,           kSequential,  kInline,
-          kParallelInline, kPassThroughFilter, kInsertCache, kInsertPartialCache,
-          kInsertChunks,   kReorder,           kRemove,      kMoveIntoFunction,
-          kBalance,        kLengthenCycle};
+  return {kSetParallelism, kConvert,
+          kSequential,     kInline,
+          kParallelInline, kPassThroughFilter,
+          kInsertCache,    kInsertPartialCache,
+          kInsertChunks,   kReorder,
+          kRemove,         kMoveIntoFunction,
+          kBalance,        kUnfuse,
+          kLengthenCycle};
 }
 
 }  // namespace plumber

@@ -9,7 +9,6 @@
 #include "optimize/choices.h"
 #include "optimize/edit_reasons.h"
 #include "optimize/programme_input.h"
-#include "optimize/python_line.h"
 
 namespace plumber {
 namespace {
@@ -192,15 +191,19 @@ class Builder {
   void add_options() {
     switch_off(kMapParallelization, keeps_sequential_,
                " is quicker on its consumer's thread; TensorFlow would undo that");
-    std::vector<NodeId> fused, joined;
+    std::vector<NodeId> fused, joined, unfused;
     for (std::size_t i = 0; i < settled_.setting.size(); ++i) {
       const auto id = static_cast<NodeId>(i);
       if (inline_would_be_fused(id)) fused.push_back(id);
       if (dropped_would_be_joined(id)) joined.push_back(id);
+      if (problem_.node(id).unfused && batch_fused_with(id) != nullptr) unfused.push_back(id);
     }
     switch_off(kMapAndBatchFusion, fused,
                " is inline; TensorFlow would fuse it with the batch above and dispatch it again");
     if (fused.empty())
+      switch_off(kMapAndBatchFusion, unfused,
+                 " is taken out of its batch; TensorFlow would put it in again");
+    if (fused.empty() && unfused.empty())
       switch_off(kMapAndBatchFusion, joined,
                  "'s elements may differ in shape; TensorFlow would fuse it with the batch above, "
                  "which would then join the elements of a partial batch before it drops it");
@@ -239,48 +242,6 @@ class Builder {
 
 Plan build_plan(const Problem& problem, const Settled& settled) {
   return Builder(problem, settled).run();
-}
-
-void add_housekeeping(const Pipeline& pipeline, Plan& plan) {
-  for (const Node& node : pipeline.nodes) {
-    const bool in_memory = node.op == "CacheDatasetV2" && node.cache_file.empty() && !node.outer;
-    const auto removes = [&](const Edit& edit) {
-      return edit.kind == EditKind::kRemove && edit.node == node.name;
-    };
-    if (!in_memory || std::any_of(plan.edits.begin(), plan.edits.end(), removes)) continue;
-    plan.edits.push_back({"",
-                          EditKind::kRehomeCache,
-                          node.name,
-                          "",
-                          {},
-                          "its handle is a name: after a reload it could serve another data "
-                          "set's elements",
-                          {},
-                          ""});
-  }
-  const auto is_set = [&](const std::string& path) {
-    return std::any_of(plan.edits.begin(), plan.edits.end(), [&](const Edit& edit) {
-      return edit.kind == EditKind::kSetOptions && edit.to == path;
-    });
-  };
-  for (const std::string& path : pipeline.recorder_options) {
-    if (is_set(path)) continue;  // by the plan
-    plan.edits.push_back(
-        {"", EditKind::kSetOptions, "", path, {}, "set by the tracer, not by you", {}, ""});
-  }
-}
-
-void number_edits(const Pipeline& pipeline, Plan& plan) {
-  int number = 0;
-  std::optional<Pipeline> changed;  // later lines repeat what earlier ones have changed
-  for (Edit& edit : plan.edits) {
-    edit.id = fmt::format("E{}", ++number);
-    edit.python = python_line(changed ? *changed : pipeline, edit);
-    const auto* cycle = std::get_if<std::int64_t>(&edit.value);
-    if (edit.kind != EditKind::kLengthenCycle || cycle == nullptr) continue;
-    if (!changed) changed = pipeline;
-    (*changed)[*find_node(*changed, edit.node)].cycle_length = *cycle;
-  }
 }
 
 }  // namespace plumber

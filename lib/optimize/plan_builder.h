@@ -10,11 +10,4 @@ namespace plumber {
 /// Edits of the settled plan, source first, options last.
 Plan build_plan(const Problem& problem, const Settled& settled);
 
-/// Edits that every rewritten program gets: caches with handles of their own, the tracer's options
-/// taken out. Alone they change nothing.
-void add_housekeeping(const Pipeline& pipeline, Plan& plan);
-
-/// Sets ids "E1", "E2", ... and the lines of Python.
-void number_edits(const Pipeline& pipeline, Plan& plan);
-
 }  // namespace plumber

@@ -12,9 +12,11 @@
 #include "base/suggest.h"
 #include "optimize/choices.h"
 #include "optimize/move_rules.h"
+#include "optimize/new_nodes.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
 #include "optimize/seeded_order.h"
+#include "optimize/unfused.h"
 
 namespace plumber {
 namespace {
@@ -33,6 +35,8 @@ class SoFar {
       const NodeId id{static_cast<std::int32_t>(i)};
       if (!pipeline[id].inputs.empty()) join(pipeline[id].inputs.front(), id);
     }
+    for (std::size_t i = 0; i < pipeline.size(); ++i)
+      if (pipeline.nodes[i].unfused) fuse(*above_[static_cast<NodeId>(i)]);
   }
 
   std::optional<NodeId> below(NodeId id) const { return below_[id]; }
@@ -64,9 +68,14 @@ class SoFar {
     over_[map] = below_[map] ? whole(*below_[map]) : map;
   }
 
-  /// The map that a batch would take in: its own, if the plan took it out.
-  NodeId map_below(NodeId batch) const {
-    return unfused_.contains(batch) ? caller(batch) : below_[batch].value_or(batch);
+  /// The map that a batch would take in.
+  NodeId map_below(NodeId batch) const { return below_[batch].value_or(batch); }
+
+  void unfuse(NodeId batch) {
+    const NodeId map = caller(batch);
+    if (map == batch || !unfused_.insert(batch).second) return;
+    join(below_[batch], map);
+    join(map, batch);
   }
 
   /// Something new stands right above the node.
@@ -79,11 +88,15 @@ class SoFar {
     });
   }
 
-  void unfuse(NodeId batch) { unfused_.insert(batch); }
+  /// What an edit that moves `id` means: the map that was taken out of it, until that has gone.
+  NodeId moving(NodeId id) const {
+    return unfused_.contains(id) && below_[id] == caller(id) ? caller(id) : id;
+  }
 
   void fuse(NodeId batch) {
     fused_[batch] = map_below(batch);
-    if (unfused_.erase(batch) == 0) remove_below(batch);
+    unfused_.erase(batch);
+    remove_below(batch);
   }
 
  private:
@@ -192,7 +205,8 @@ Fault fault_of_cut(const Problem& problem, NodeId id, const std::string& files) 
   return {why_no_cut(*problem.pipeline, *problem.analysis, id, *list), {}};
 }
 
-Fault fault_of_move(const Problem& problem, const Edit& edit, NodeId id) {
+Fault fault_of_move(const Problem& problem, const SoFar& so_far, const Edit& edit, NodeId id) {
+  id = so_far.moving(id);
   const bool into_chunks = edit.to.starts_with(chunks_name(""));
   if (into_chunks && problem.node(id).kind == Kind::kBatch) return {};
   if (into_chunks) return {objection_to_chunks(*problem.pipeline, id), {}};
@@ -208,8 +222,10 @@ Fault fault_of_cycle(const Problem& problem, NodeId id) {
   return {"other elements would follow each other", Permission::kReorderFiles};
 }
 
-Fault fault_of_options(const Edit& edit) {
+Fault fault_of_options(const Problem& problem, const Edit& edit) {
   const bool* flag = std::get_if<bool>(&edit.value);
+  if (edit.to == "experimental_optimization.map_and_batch_fusion" && flag != nullptr && !*flag)
+    return {why_errors_matter(*problem.pipeline), {}};
   if (edit.to != "deterministic" || flag == nullptr || *flag) return {};
   return {"the order of the elements would be left to chance", Permission::kNondeterministic};
 }
@@ -227,7 +243,7 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
     case EditKind::kConvert:
       return fault_of_convert(problem, so_far, edit, id);
     case EditKind::kMoveIntoFunction:
-      return fault_of_move(problem, edit, id);
+      return fault_of_move(problem, so_far, edit, id);
     case EditKind::kReorder:
       return fault_of_reorder(problem, id, edit.to);
     case EditKind::kPassThroughFilter:
@@ -241,12 +257,13 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
     case EditKind::kRemove:
       return fault_of_removal(problem, id);
     case EditKind::kSetOptions:
-      return fault_of_options(edit);
+      return fault_of_options(problem, edit);
     case EditKind::kLengthenCycle:
       return fault_of_cycle(problem, id);
+    case EditKind::kUnfuse:
+      return {why_errors_matter(*problem.pipeline), {}};
     case EditKind::kSequential:
     case EditKind::kInline:
-    case EditKind::kUnfuse:
     case EditKind::kInsertPrefetch:
     case EditKind::kRehomeCache:
     case EditKind::kInsertChunks:
@@ -285,8 +302,29 @@ void note(const Problem& problem, SoFar& so_far, const Edit& edit) {
     while (so_far.below(*id) && is_map(*so_far.below(*id))) so_far.remove_below(*id);
     so_far.remove_below(*id);  // the batch
   }
-  if (edit.kind == EditKind::kRemove || edit.kind == EditKind::kMoveIntoFunction)
-    so_far.remove(*id);
+  if (edit.kind == EditKind::kRemove) so_far.remove(*id);
+  if (edit.kind == EditKind::kMoveIntoFunction) so_far.remove(so_far.moving(*id));
+}
+
+// Maps that the plan takes out of batches are nodes of their own from the start.
+Moved with_maps_taken_out(const Pipeline& pipeline, const Analysis& analysis, const Plan& plan) {
+  Moved moved{pipeline, analysis};
+  for (const Edit& edit : plan.edits) {
+    if (edit.kind != EditKind::kUnfuse) continue;
+    const auto id = find_node(moved.pipeline, edit.node);
+    if (!id || !is_fused(moved.pipeline[*id])) continue;
+    take_map_out(moved, *id);
+    refresh(moved, {edit.node, unfused_map_name(edit.node)});
+  }
+  return moved;
+}
+
+// A map that the plan has put into a batch before it takes it out has the name that it had.
+std::string traced_name(const Problem& problem, const SoFar& so_far, const std::string& name) {
+  const std::string taken_out = unfused_map_name("");
+  if (place_of(problem, name) || !name.starts_with(taken_out)) return name;
+  const auto batch = place_of(problem, name.substr(taken_out.size()));
+  return batch ? problem.node(so_far.caller(*batch)).name : name;
 }
 
 }  // namespace
@@ -296,13 +334,16 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
   OptimizeOptions options;
   options.permissions = permissions_of(plan, name);
   const double cores = std::max(2.0, pipeline.machine.cores);  // AUTOTUNE runs calls side by side
-  const Problem problem = make_problem(pipeline, analysis, options, {cores});
-  SoFar so_far(pipeline);
-  const std::set<NodeId> with_repeat = so_far.shuffles_with_repeat(pipeline);
+  const Moved moved = with_maps_taken_out(pipeline, analysis, plan);
+  const Problem problem = make_problem(moved.pipeline, moved.analysis, options, {cores});
+  SoFar so_far(moved.pipeline);
+  const std::set<NodeId> with_repeat = so_far.shuffles_with_repeat(moved.pipeline);
   std::string message;
   for (const Edit& edit : plan.edits) {
-    const Fault fault = fault_of(problem, so_far, edit);
-    note(problem, so_far, edit);
+    Edit named = edit;
+    for (std::string* text : {&named.node, &named.to}) *text = traced_name(problem, so_far, *text);
+    const Fault fault = fault_of(problem, so_far, named);
+    note(problem, so_far, named);
     const bool allowed = fault.permission && options.permissions.contains(*fault.permission);
     if (fault.reason.empty() || allowed) continue;
     message += fmt::format("\n  edit {} ({}): node '{}': {}", edit.id, edit_word(edit.kind),
@@ -311,8 +352,8 @@ void check_plan(const Pipeline& pipeline, const Analysis& analysis, const Plan& 
       message += fmt::format(" (allowed by the permission {})", permission_word(*fault.permission));
     }
   }
-  for (const NodeId id : changed(with_repeat, so_far.shuffles_with_repeat(pipeline)))
-    message += fmt::format("\n  all edits: node '{}': {}", pipeline[id].name, kOtherOrder);
+  for (const NodeId id : changed(with_repeat, so_far.shuffles_with_repeat(moved.pipeline)))
+    message += fmt::format("\n  all edits: node '{}': {}", moved.pipeline[id].name, kOtherOrder);
   if (message.empty()) return;
   throw Error(ErrorKind::kInput, name, "the program's elements would change:" + message,
               "drop these edits, or add what you allow to \"permissions\"");

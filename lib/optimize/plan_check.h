@@ -9,6 +9,8 @@
 //                    of functions that keep state or draw from a seed (stateful-parallel)
 //   set_buffer       a smaller buffer for a shuffle, another one for a seeded one (reshuffle)
 //   remove           a cache above what changes from epoch to epoch (unfreeze)
+//   unfuse, set_options map_and_batch_fusion = false
+//                    below a node that ignores errors: others would be counted
 //   set_options      deterministic = false (nondeterministic)
 //   any              what parts a seeded shuffle from its repeat (optimize/seeded_order.h)
 //

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "optimize/problem.h"
+#include "optimize/unfused.h"
 #include "pipeline/python_call.h"
 
 namespace plumber {
@@ -36,6 +37,18 @@ std::string options_line(const Edit& edit) {
 std::string insertion(const Pipeline& pipeline, const Edit& edit, const std::string& call) {
   const std::string place = position(pipeline, edit.node);
   return place.empty() ? call : python_at(call, place);
+}
+
+/// `node`: both in one.
+std::string map_then_batch(const Pipeline& apart, const Node& node) {
+  const Node& map = apart[*find_node(apart, unfused_map_name(node.name))];
+  const Node& batch = apart[*find_node(apart, node.name)];
+  const std::int64_t calls = map.parallelism.value_or(kAutotune);
+  std::string line =
+      python_call_in_parallel(map, calls == kAutotune ? "tf.data.AUTOTUNE" : std::to_string(calls));
+  line += python_call(batch);
+  if (node.drop_remainder) line.insert(line.size() - 1, ", drop_remainder=True");
+  return line;
 }
 
 std::string node_line(const Pipeline& pipeline, const Edit& edit) {
@@ -78,6 +91,8 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
     }
     case EditKind::kRemove:
       return "# without " + python_call(node);
+    case EditKind::kUnfuse:
+      return map_then_batch(with_map_taken_out(pipeline, *id), node);
     default:
       return "";
   }

@@ -317,19 +317,34 @@ bool holds_plain_tensors(const NodeDef& dataset) {
   });
 }
 
-std::optional<std::vector<int>> element_ranks(const NodeDef& dataset) {
+namespace {
+
+// Of what stands behind the first `skipped` dimensions.
+std::optional<std::vector<int>> ranks_behind(const NodeDef& dataset, int skipped) {
   const AttrValue* shapes = attribute(dataset, "output_shapes");
-  if (shapes == nullptr)
-    return reads_strings(dataset) ? std::optional(std::vector<int>{0}) : std::nullopt;
-  if (element_types(dataset) == nullptr || !holds_plain_tensors(dataset)) return std::nullopt;
+  if (shapes == nullptr || element_types(dataset) == nullptr || !holds_plain_tensors(dataset))
+    return std::nullopt;
   std::vector<int> ranks;
   for (const auto& shape : shapes->list().shape()) {
-    const bool known =
-        std::ranges::all_of(shape.dim(), [](const auto& d) { return d.size() >= 0; });
-    if (shape.unknown_rank() || !known) return std::nullopt;
-    ranks.push_back(shape.dim_size());
+    if (shape.unknown_rank() || shape.dim_size() < skipped) return std::nullopt;
+    const bool known = std::all_of(shape.dim().begin() + skipped, shape.dim().end(),
+                                   [](const auto& d) { return d.size() >= 0; });
+    if (!known) return std::nullopt;
+    ranks.push_back(shape.dim_size() - skipped);
   }
   return ranks;
+}
+
+}  // namespace
+
+std::optional<std::vector<int>> element_ranks(const NodeDef& dataset) {
+  if (attribute(dataset, "output_shapes") == nullptr && reads_strings(dataset))
+    return std::vector<int>{0};
+  return ranks_behind(dataset, 0);
+}
+
+std::optional<std::vector<int>> row_ranks(const NodeDef& batches) {
+  return ranks_behind(batches, 1);
 }
 
 std::string why_no_batch_form(const FunctionDef& function, const std::vector<int>& argument_ranks) {

@@ -31,6 +31,9 @@ namespace plumber {
 /// Ranks of the components of one element of a data set; nullopt if a shape is not known in full.
 std::optional<std::vector<int>> element_ranks(const tensorflow::NodeDef& dataset);
 
+/// The same of the rows of a batch, however many those are.
+std::optional<std::vector<int>> row_ranks(const tensorflow::NodeDef& batches);
+
 /// The elements are said to hold tensors alone, none of them sparse or ragged; of any shapes.
 bool holds_plain_tensors(const tensorflow::NodeDef& dataset);
 

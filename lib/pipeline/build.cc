@@ -161,6 +161,7 @@ class Builder {
     if (batches && !measured && node.count.value_or(0) <= 0)
       warn(fmt::format("{}: its batch size is no constant above 0; it is taken for 1", node.name));
     node.equal_shapes = element_ranks(def).has_value();
+    node.equal_rows = node.kind == Kind::kMapBatch && row_ranks(def).has_value();
     node.plain_tensors = holds_plain_tensors(def);
     node.inputs = std::move(inputs);
     read_functions(place, def, node);
@@ -181,7 +182,8 @@ class Builder {
       for (const auto& function : value->list().func()) called.push_back(function.name());
       for (const std::string& function : called) {
         Function read{function, source_name(function), facts(function)};
-        if (name == main && node.kind == Kind::kMap && def.input_size() > 0)
+        const bool maps = node.kind == Kind::kMap || node.kind == Kind::kMapBatch;
+        if (name == main && maps && def.input_size() > 0)
           read.why_not_batched = why_not_batched(function, place.scope.producer(def.input(0)));
         if (name == main && !node.function)
           node.function = std::move(read);

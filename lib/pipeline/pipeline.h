@@ -107,6 +107,7 @@ struct Node {
   bool on_batches = false;           // of a map: a plan has put a batch below it
   bool new_reader = false;           // a plan gives its elements to another node than before
   std::string made_above;            // a plan makes it; the node as traced that it works for
+  bool unfused = false;              // of a map: a plan takes it out of a map and batch in one
   std::optional<Function> function;  // the per-element function (map, filter, interleave, ...)
   std::vector<Function> other_functions;
 
@@ -132,6 +133,7 @@ struct Node {
   bool fixed_seed = false;    // shuffle/random source with a constant, non-zero seed
   int components = 1;         // tensors of one element
   bool equal_shapes = false;  // its elements are plain tensors that all have the same shapes
+  bool equal_rows = false;    // of a map and batch in one: the same of the rows of its elements
   bool plain_tensors = true;  // they hold no sparse or ragged tensors, and the program says so
   bool scalars_known = true;  // all inputs but data sets and what functions capture are constants
 

@@ -41,6 +41,8 @@ std::string chunks_name(const std::string& node) { return "plumber/chunks/" + no
 
 std::string chunk_name(const std::string& node) { return "plumber/chunk/" + node; }
 
+std::string unfused_map_name(const std::string& node) { return "plumber/map/" + node; }
+
 std::string edit_word(EditKind kind) {
   return std::string(std::ranges::find(kWords, kind, &Word::kind)->word);
 }

@@ -62,6 +62,10 @@ struct Plan {
 std::string chunks_name(const std::string& node);
 std::string chunk_name(const std::string& node);
 
+/// The map that unfuse takes out of `node`, which stays as the batch. Later edits of the plan may
+/// name it; of those that name `node`, the ones about a function mean the map, too.
+std::string unfused_map_name(const std::string& node);
+
 /// "set_parallelism", ...: the word in plan files.
 std::string edit_word(EditKind kind);
 

@@ -207,6 +207,9 @@ std::vector<std::string> names_of(const Pipeline& pipeline, const std::vector<No
 namespace {
 
 std::string label_of(const Pipeline& pipeline, const std::string& name) {
+  const std::string taken_out = unfused_map_name("");
+  if (name.starts_with(taken_out))
+    return "the map of " + label_of(pipeline, name.substr(taken_out.size()));
   const auto node = find_node(pipeline, name);
   return node ? label_of(pipeline[*node]) : name;
 }
@@ -214,6 +217,17 @@ std::string label_of(const Pipeline& pipeline, const std::string& name) {
 bool is_map(const Pipeline& pipeline, const std::string& name) {
   const auto id = find_node(pipeline, name);
   return id && pipeline[*id].kind == Kind::kMap;
+}
+
+}  // namespace
+
+namespace {
+
+/// Of a map and batch that was taken apart the map has a name of its own.
+std::string moved_label(const Pipeline& pipeline, const std::string& name) {
+  const auto node = find_node(pipeline, name);
+  const bool batch = node && pipeline[*node].kind == Kind::kMapBatch;
+  return (batch ? "the batch of " : "") + label_of(pipeline, name);
 }
 
 }  // namespace
@@ -244,7 +258,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
       return fmt::format("Compute the predicate of {} in parallel, {} call{} at once", label, value,
                          plural);
     case EditKind::kMoveIntoFunction:
-      return fmt::format("Move {} into the function of {}", label, label_of(pipeline, edit.to));
+      return fmt::format("Move {} into the function of {}", moved_label(pipeline, edit.node),
+                         label_of(pipeline, edit.to));
     case EditKind::kUnfuse:
       return fmt::format("Split {} into a map and a batch", label);
     case EditKind::kInsertPrefetch:
@@ -257,6 +272,8 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
     case EditKind::kRehomeCache:
       return fmt::format("Give the cache {} a memory of its own", label);
     case EditKind::kReorder:
+      if (edit.to == unfused_map_name(edit.node))
+        return fmt::format("Move the batch of {} below its map", label);
       return fmt::format("Move {} below {}", label, label_of(pipeline, edit.to));
     case EditKind::kInsertPartialCache:
       return fmt::format("Cache what the first {} file{} of {} give{} after {}", value, plural,
@@ -294,6 +311,7 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kRemove) return "removing " + label;
   if (kind == EditKind::kLengthenCycle) return "a longer cycle of " + label;
   if (kind == EditKind::kBalance) return "balancing " + label;
+  if (kind == EditKind::kUnfuse) return "splitting " + label + " into a map and a batch";
   if (kind == EditKind::kMoveIntoFunction) return "moving maps into a function at " + label;
   return fmt::format("{} at {}", rejected.edit, label);
 }

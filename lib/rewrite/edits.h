@@ -28,8 +28,8 @@ void convert(Rewriting& program, const Edit& edit);
 void check_parallel_filter(Rewriting& program, const Edit& edit);
 /// The way back. A map is told to stay synchronous: TensorFlow would make it parallel again.
 void make_sequential(Rewriting& program, const Edit& edit);
-/// MapAndBatch -> ParallelMapV2 under BatchV2. The batch keeps the name; later edits of the
-/// function go to the map.
+/// MapAndBatch -> ParallelMapV2 under BatchV2. The batch keeps the name, in the main graph the map
+/// is unfused_map_name(); later edits of the function go to the map under either name.
 void unfuse(Rewriting& program, const Edit& edit);
 
 // edits_inline.cc

@@ -127,7 +127,11 @@ void take_over(Body& body, NodeDef& interleave, NodeDef& map) {
 }  // namespace
 
 void move_into_function(Rewriting& program, const Edit& edit) {
-  const GraphIndex::Place map = function_node_of(program, edit.node);
+  // Of a map and batch that was taken apart first the map, then the batch.
+  const auto part = program.function_part.find(edit.node);
+  const bool is_map = part != program.function_part.end() && !program.moved.contains(part->second);
+  const std::string& address = is_map ? part->second : edit.node;
+  const GraphIndex::Place map = node_of(program, address);
   NodeDef& interleave = interleave_under(program, map, edit);
   const std::vector<NodeDef> scalars = scalars_of(*map.body, *map.node);
   Body& inner = program.graph.own_function(*interleave.mutable_attr()->at("f").mutable_func());
@@ -138,8 +142,6 @@ void move_into_function(Rewriting& program, const Edit& edit) {
   const std::string name = put_into(inner, *map.node, scalars);
   program.top.erase(map.node);
   take_over(*map.body, interleave, *map.node);
-  const auto part = program.function_part.find(edit.node);  // the batch stays where it was
-  const std::string& address = part == program.function_part.end() ? edit.node : part->second;
   program.moved[address] = edit.to + ">" + name;
 }
 

@@ -139,6 +139,14 @@ ElementSpec without_batch(ElementSpec spec) {
   return spec;
 }
 
+// In a function, where only plans written by hand do this, any.
+std::string name_of_map(Body& body, const NodeDef& node) {
+  if (body.is_function()) return body.fresh_name("ParallelMapDatasetV2");
+  const std::string name = unfused_map_name(node.name());
+  if (body.find(name)) refuse(fmt::format("the program has a '{}' already", name));
+  return name;
+}
+
 }  // namespace
 
 void unfuse(Rewriting& program, const Edit& edit) {
@@ -148,7 +156,7 @@ void unfuse(Rewriting& program, const Edit& edit) {
   const ElementSpec spec = known_spec(*node);
   const int inputs = data_inputs(*node);
   NodeDef map = *node;
-  map.set_name(body->fresh_name("ParallelMapDatasetV2"));
+  map.set_name(name_of_map(*body, *node));
   map.set_op("ParallelMapDatasetV2");
   map.mutable_input()->DeleteSubrange(inputs - 1, 1);  // drop_remainder
   map.mutable_input()->DeleteSubrange(inputs - 3, 1);  // batch_size; the calls are last now
@@ -164,7 +172,8 @@ void unfuse(Rewriting& program, const Edit& edit) {
   std::string address = added->name();
   const std::size_t end = edit.node.size() - node->name().size();
   if (body->is_function()) address = edit.node.substr(0, end) + address;
-  program.function_part.emplace(edit.node, address);
+  program.removed.erase(address);  // where the plan had fused the two again
+  program.function_part.insert_or_assign(edit.node, address);
 }
 
 }  // namespace plumber

@@ -180,6 +180,50 @@ TEST_CASE("calls are those of the map that a batch takes in, whatever stood betw
   CHECK(verdict_of(p, {remove, fuse(1), calls}, {"stateful-parallel"}) == "fine");
   const Edit unfuse = edit_of(EditKind::kUnfuse, "BatchDatasetV2/_3");
   CHECK(verdict_of(p, {remove, fuse(1), unfuse, fuse(4)}).find("keeps state") != std::string::npos);
+  const Edit beside =
+      edit_of(EditKind::kConvert, "plumber/map/BatchDatasetV2/_3", "ParallelMapDatasetV2", kFour);
+  CHECK(verdict_of(p, {remove, fuse(1), unfuse, beside}).find("keeps state") != std::string::npos);
+}
+
+// A map and batch in one of one call at a time, whose function draws from a seed.
+SmallPipeline fused() {
+  SmallPipeline p;
+  const NodeId files = p.source("TFRecordDataset", {.elements = 16});
+  const NodeId both = p.with_function(p.add("MapAndBatchDataset", {files}, {.calls = 16}), "_f");
+  p.pipeline[both].parallelism = 1;
+  p.pipeline[both].count = 16;
+  p.pipeline[both].function->facts.random = {"RandomUniform"};
+  p.pipeline[both].function->facts.seeded = {"RandomUniform"};
+  p.pipeline[both].function->facts.control_flow = {"If"};
+  p.finish(both);
+  return p;
+}
+
+TEST_CASE("a map that the plan takes out of its batch is judged under both names") {
+  const SmallPipeline p = fused();
+  const Edit unfuse = edit_of(EditKind::kUnfuse, "MapAndBatchDataset/_1");
+  CHECK(verdict_of(p, {unfuse}) == "fine");
+  for (const char* name : {"MapAndBatchDataset/_1", "plumber/map/MapAndBatchDataset/_1"}) {
+    CHECK(verdict_of(p, {unfuse, edit_of(EditKind::kSetParallelism, name, "", kFour)})
+              .find("random values have a seed") != std::string::npos);
+    const Edit move = edit_of(EditKind::kMoveIntoFunction, name, "TFRecordDataset/_0");
+    CHECK(verdict_of(p, {unfuse, move}).find("draws by chance") != std::string::npos);
+  }
+  const Edit swap =
+      edit_of(EditKind::kReorder, "MapAndBatchDataset/_1", "plumber/map/MapAndBatchDataset/_1");
+  CHECK(verdict_of(p, {unfuse, swap}).find("draws by chance") != std::string::npos);
+}
+
+TEST_CASE("a map and batch below a node that ignores errors stays one op") {
+  SmallPipeline p = fused();
+  p.finish(p.add("IgnoreErrorsDataset", {p.pipeline.root}, {}));
+  CHECK(verdict_of(p, {edit_of(EditKind::kUnfuse, "MapAndBatchDataset/_1")})
+            .find("IgnoreErrorsDataset/_2 drops elements whose function fails") !=
+        std::string::npos);
+  const Edit apart =
+      edit_of(EditKind::kSetOptions, "", "experimental_optimization.map_and_batch_fusion", false);
+  CHECK(verdict_of(p, {apart}).find("drops elements") != std::string::npos);
+  CHECK(verdict_of(fused(), {apart}) == "fine");
 }
 
 }  // namespace

@@ -31,6 +31,37 @@ TEST_CASE("a map that was taken out of a batch and fused again is the batch's ow
         again);
   CHECK(rewritten(kFused, {apart, fuse, apart, edit(EditKind::kSequential, "fused")})
             .find("= MapDataset(inter, offset)") != std::string::npos);
+  const std::string apart_again =
+      rewritten(kFused, {apart, fuse, apart, edit(EditKind::kSequential, "plumber/map/fused")});
+  CHECK(apart_again.find("plumber/map/fused = MapDataset(inter, offset)") != std::string::npos);
+}
+
+TEST_CASE("a map that was taken out of a batch goes into chunks, and the batch after it") {
+  const std::string program = R"(stop = 10
+range = RangeDataset(stop) : int64
+size = 4
+calls = 2
+drop = false
+fused = MapAndBatchDataset(range, size, calls, drop) Targuments=[] f=@twice : int64[?]
+root = _Retval(fused)
+def twice(x: int64) -> z: int64 = sum:z:0
+  sum = AddV2(x, x)
+)";
+  const auto chunks_of = [&](const char* map) {
+    return rewritten(
+        program,
+        {edit(EditKind::kUnfuse, "fused"), edit(EditKind::kInsertChunks, "range", 8_calls, "3"),
+         edit(EditKind::kMoveIntoFunction, map, {}, "plumber/chunks/range"),
+         edit(EditKind::kMoveIntoFunction, "fused", {}, "plumber/chunks/range"),
+         edit(EditKind::kInline, map)});
+  };
+  const std::string made = chunks_of("plumber/map/fused");
+  CHECK(made.find("root = _Retval(plumber/chunks/range)") != std::string::npos);
+  CHECK(made.find(
+            "plumber/map/fused = MapDataset(TensorSliceDataset:handle:0) Targuments=[] f=@twice "
+            "force_synchronous=true") != std::string::npos);
+  CHECK(made.find("fused = BatchDatasetV2(plumber/map/fused:handle:0, ") != std::string::npos);
+  CHECK(chunks_of("fused") == made);
 }
 
 TEST_CASE("a map that was taken out of a batch moves into an interleave and the batch stays") {
@@ -51,9 +82,9 @@ plumber/Const_0 = ""
 plumber/DummyMemoryCache_0 = DummyMemoryCache()
 plumber/CacheDatasetV2_0 = CacheDatasetV2(fused, plumber/Const_0, plumber/DummyMemoryCache_0) : int64[?]
 root = _Retval(plumber/CacheDatasetV2_0)
-def read(x: int64, plumber_captured_0: int64) -> d: variant = plumber/ParallelMapDatasetV2_0:handle:0
+def read(x: int64, plumber_captured_0: int64) -> d: variant = plumber/map/fused:handle:0
   range = RangeDataset(x, x, x) : int64
-  plumber/ParallelMapDatasetV2_0 = MapDataset(range:handle:0, plumber_captured_0) Targuments=[int64] f=@add force_synchronous=true use_inter_op_parallelism=false : int64
+  plumber/map/fused = MapDataset(range:handle:0, plumber_captured_0) Targuments=[int64] f=@add force_synchronous=true use_inter_op_parallelism=false : int64
 def add(x: int64, y: int64) -> z: int64 = sum:z:0
   sum = AddV2(x, y)
 )");

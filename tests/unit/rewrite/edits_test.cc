@@ -139,10 +139,16 @@ def add(x: int64, y: int64) -> z: int64 = sum:z:0
         with(with(program, "calls = 2", "calls = 3"),
              "fused = MapAndBatchDataset(range, offset, size, calls, drop) Targuments=[int64] "
              "f=@add preserve_cardinality=true",
-             "plumber/ParallelMapDatasetV2_0 = ParallelMapDatasetV2(range, offset, calls) "
+             "plumber/map/fused = ParallelMapDatasetV2(range, offset, calls) "
              "Targuments=[int64] deterministic=\"true\" f=@add preserve_cardinality=true : int64, "
              "string[3]\n"
-             "fused = BatchDatasetV2(plumber/ParallelMapDatasetV2_0, size, drop)"));
+             "fused = BatchDatasetV2(plumber/map/fused, size, drop)"));
+  const Edit apart = edit(EditKind::kUnfuse, "fused");
+  for (const EditKind kind : {EditKind::kSequential, EditKind::kInline})
+    CHECK(rewritten(program, {apart, edit(kind, "plumber/map/fused")}) ==
+          rewritten(program, {apart, edit(kind, "fused")}));
+  CHECK_THROWS_WITH(rewritten(program, {edit(EditKind::kInline, "plumber/map/fused")}),
+                    Catch::Contains("no such node"));
 }
 
 TEST_CASE("insertions above one node stack in the order of the plan") {
