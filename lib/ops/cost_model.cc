@@ -307,6 +307,7 @@ class Evaluator {
       if (active_[id(i)] && cpu_s > 0) shares[id(i)] = cpu_s;
     }
     const double period_s = cores_period_s(cpu_s_);
+    result_.usable_cores = period_s > 0 ? cpu_s_ / period_s : 0;
     const double beside_s = beside_busy_cores_s(busiest_thread_s_, period_s, machine_.cores);
     const bool cores_bind = period_s >= busiest_thread_s_;
     add_bound(BoundKind::kCpu, std::move(shares), cores_bind ? beside_s : period_s);

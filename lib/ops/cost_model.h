@@ -115,6 +115,7 @@ struct Evaluation {
   double dispatch_s = 0;      // hand-off latency in the binding segment
   double clamped_work_s = 0;  // work in the binding bound that was too small to measure
   double cpu_s = 0;           // CPU per root element
+  double usable_cores = 0;    // cores that can be busy with it; 0: there is one thread only
 };
 
 /// True if the node calls a function, for each element or to make data sets, that does something.
