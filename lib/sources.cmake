@@ -48,6 +48,7 @@ set(ops_sources
     ops/cardinality.cc
     ops/cardinality_rules.cc
     ops/cost_model.cc
+    ops/contention.cc
     ops/counter_window.cc
     ops/demands.cc
     ops/disk_curve.cc

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/bursts.h"
+#include "ops/contention.h"
 #include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
@@ -234,6 +235,7 @@ class Evaluator {
       const bool consumer = think_s > own_s;
       const double period_s = own_s / segment.parallelism + think_s;
       add_bound(consumer ? BoundKind::kConsumer : BoundKind::kThread, segment.shares, period_s);
+      if (!consumer) busiest_thread_s_ = std::max(busiest_thread_s_, period_s);
       note_period(period_s, segment.dispatch_s / segment.parallelism, segment.clamped_s);
     }
   }
@@ -305,8 +307,24 @@ class Evaluator {
       if (active_[id(i)] && cpu_s > 0) shares[id(i)] = cpu_s;
     }
     const double period_s = cores_period_s(cpu_s_);
-    add_bound(BoundKind::kCpu, std::move(shares), period_s);
-    note_period(period_s, 0, 0);
+    result_.usable_cores = period_s > 0 ? cpu_s_ / period_s : 0;
+    // Node times of the other dialect hold what waiting costs already.
+    const double beside_s = costs_.hand_off_known
+                                ? beside_busy_cores_s(busiest_thread_s_, period_s, machine_.cores)
+                                : std::max(busiest_thread_s_, period_s);
+    const bool cores_bind = period_s >= busiest_thread_s_;
+    add_bound(BoundKind::kCpu, std::move(shares), cores_bind ? beside_s : period_s);
+    if (!cores_bind) slow_busiest_thread(beside_s);
+    note_period(cores_bind ? beside_s : period_s, 0, 0);
+  }
+
+  void slow_busiest_thread(double period_s) {
+    for (Bound& bound : result_.bounds) {
+      const bool busiest =
+          bound.kind == BoundKind::kThread && bound.bound_per_s == 1 / busiest_thread_s_;
+      if (busiest) bound.bound_per_s = 1 / period_s;
+    }
+    result_.period_s = std::max(result_.period_s, period_s);
   }
 
   void add_disk_bound() {
@@ -351,38 +369,10 @@ class Evaluator {
   double cpu_s_ = 0;
   double most_handed_over_ = 0;  // elements per root element over the busiest boundary
   double most_short_calls_ = 0;  // in flight, of a parallel op
+  double busiest_thread_s_ = 0;  // longest period of a thread
 };
 
 }  // namespace
-
-bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
-
-bool copies_little(const Node& node, const NodeCost& cost) {
-  return !node.function && cost.work_s < kShortCall_s * cost.elements;
-}
-
-double readers_at_once(const Node& node, const NodeSetting& setting) {
-  double threads = setting.parallelism;
-  if (node.cycle_length && *node.cycle_length > 0)
-    threads = std::min(threads, static_cast<double>(*node.cycle_length));
-  return std::max(1.0, threads);
-}
-
-bool is_boundary(const Node& node, const NodeSetting& setting) {
-  return node.kind == Kind::kPrefetch || is_parallel(setting.mode);
-}
-
-PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting) {
-  PerNode<bool> active(pipeline.size(), false);
-  active[pipeline.root] = true;
-  for (std::size_t i = pipeline.size(); i-- > 0;) {
-    const auto n = static_cast<NodeId>(i);
-    if (!active[n] || setting[n].cached) continue;
-    for (const NodeId input : pipeline[n].inputs) active[input] = true;
-    for (const NodeId inner : pipeline[n].inner) active[inner] = true;
-  }
-  return active;
-}
 
 Evaluation evaluate(const Pipeline& pipeline, const Costs& costs, const Setting& setting,
                     const Machine& machine) {

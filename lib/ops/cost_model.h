@@ -9,6 +9,7 @@
 //   parallel interleave: inner segment / min(p, cycle_length, files)
 //   CPU:              (sum b + n_i H + 2 C e) / (cores u), only where an async boundary exists;
 //                     with the idle cores of pauses.h a bound of the calls that are too few
+//                     beside a thread that is as busy, contention.h
 //   disk: bytes of file sources / r_d(readers), and of caches in files (disk_load.h)
 //   Python lock, consumer's think time Z in the root segment
 // The period is the largest of them. W(x), H(x) grow with the work x between two dispatches and C
@@ -114,6 +115,7 @@ struct Evaluation {
   double dispatch_s = 0;      // hand-off latency in the binding segment
   double clamped_work_s = 0;  // work in the binding bound that was too small to measure
   double cpu_s = 0;           // CPU per root element
+  double usable_cores = 0;    // cores that can be busy with it; 0: there is one thread only
 };
 
 /// True if the node calls a function, for each element or to make data sets, that does something.

@@ -92,4 +92,33 @@ Setting stock_setting(const Pipeline& pipeline, const Machine& machine) {
   return setting;
 }
 
+bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
+
+bool copies_little(const Node& node, const NodeCost& cost) {
+  return !node.function && cost.work_s < kShortCall_s * cost.elements;
+}
+
+double readers_at_once(const Node& node, const NodeSetting& setting) {
+  double threads = setting.parallelism;
+  if (node.cycle_length && *node.cycle_length > 0)
+    threads = std::min(threads, static_cast<double>(*node.cycle_length));
+  return std::max(1.0, threads);
+}
+
+bool is_boundary(const Node& node, const NodeSetting& setting) {
+  return node.kind == Kind::kPrefetch || is_parallel(setting.mode);
+}
+
+PerNode<bool> active_nodes(const Pipeline& pipeline, const Setting& setting) {
+  PerNode<bool> active(pipeline.size(), false);
+  active[pipeline.root] = true;
+  for (std::size_t i = pipeline.size(); i-- > 0;) {
+    const auto n = static_cast<NodeId>(i);
+    if (!active[n] || setting[n].cached) continue;
+    for (const NodeId input : pipeline[n].inputs) active[input] = true;
+    for (const NodeId inner : pipeline[n].inner) active[inner] = true;
+  }
+  return active;
+}
+
 }  // namespace plumber

@@ -19,7 +19,7 @@ constexpr double kSpareShortCalls = 4;
 constexpr double kSpare_bytes =
     4 << 20;                       // more than a core's cache holds costs what spare calls save
 constexpr double kOrderSlack = 1;  // finished, but not first in order
-constexpr double kSamePeriod = 1 + 1e-9;
+constexpr double kSamePeriod = 1.001;
 constexpr double kAlmostSame = 1.005;
 constexpr std::size_t kMostJudged = 200;  // nodes: with more of them judging takes too long
 constexpr double kRounding = 1e-9;
@@ -224,12 +224,12 @@ int calls_wanted(const Problem& problem, const Setting& setting, NodeId id, doub
   // What an interleave needs depends on what it reads.
   const int most = static_cast<int>(node.parallelism);
   Setting fewer = setting;
-  for (int calls = 2; calls < most; ++calls) {
+  int calls = std::min(2, most);
+  for (; calls < most; ++calls) {
     fewer[id].parallelism = calls;
-    if (evaluate(problem, fewer).period_s > period_s * kSamePeriod) continue;
-    return static_cast<int>(std::ceil(kHedge * calls - kRounding));
+    if (evaluate(problem, fewer).period_s <= period_s * kSamePeriod) break;
   }
-  return most;
+  return calls < 2 ? calls : static_cast<int>(std::ceil(kHedge * calls - kRounding));
 }
 
 }  // namespace plumber

@@ -121,10 +121,7 @@ class InputOf {
   double usable_cores() const {
     const double cores = problem_.machine.cores;
     if (!problem_.costs.hand_off_known) return cores;
-    for (const Bound& bound : now_.bounds) {
-      if (bound.kind == BoundKind::kCpu) return bound.bound_per_s * now_.cpu_s;
-    }
-    return kUsable * cores;
+    return now_.usable_cores > 0 ? now_.usable_cores : kUsable * cores;
   }
 
   /// Handing the node's elements over, seen from the thread below or above it; s per root element.

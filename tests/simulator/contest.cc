@@ -16,7 +16,7 @@ namespace {
 constexpr int kMostBuffer = 512;
 constexpr double kMostCalls = 4;  // for each core
 constexpr double kSlack = 1.05;   // challengers may start more slowly
-constexpr double kConfirmed = 4;  // as long again
+constexpr int kConfirmed = 4;     // as long again
 
 bool inline_is_legal(const Node& node) {
   if (!node.function) return false;
@@ -48,13 +48,26 @@ double calls_of(const Problem& problem) {
   return std::max(1.0, calls);
 }
 
-Horizon horizon_of(const Problem& problem, const ContestOptions& options, double times) {
+/// Root elements whose calls are in flight or wait in buffers between the nodes.
+double in_flight(const Problem& problem, const Program& program) {
+  double roots = 0;
+  for (std::size_t i = 0; i < program.setting.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const NodeCost& cost = problem.cost(id);
+    if (is_parallel(program.setting[id].mode) && problem.node(id).inner.empty())
+      roots += program.setting[id].parallelism / std::max({1.0, cost.calls, cost.elements});
+  }
+  return roots;
+}
+
+/// The calls in flight have begun before a plan is watched, and have filled a batch.
+Horizon horizon_of(const Problem& problem, const ContestOptions& options, const Program& plan) {
   const double elements = options.calls / calls_of(problem);
   const double cores = problem.machine.cores;
+  const double begun = std::max(2 * in_flight(problem, plan), 4 * cores / calls_of(problem));
   Horizon horizon;
-  // The calls of all cores fill a batch before the first element comes.
-  horizon.warm_up = static_cast<int>(20 + 4 * cores / calls_of(problem));
-  horizon.measured = static_cast<int>(times * std::clamp(elements, 40.0, 1000.0));
+  horizon.warm_up = static_cast<int>(20 + begun);
+  horizon.measured = static_cast<int>(std::clamp(elements, 40.0, 1000.0));
   return horizon;
 }
 
@@ -165,8 +178,9 @@ double RandomPlans::memory_bytes(const Program& program) const {
 
 Outcome contest(const Problem& problem, const Settled& settled, const ContestOptions& options) {
   const Program plan = program_of(problem, settled);
-  const Horizon short_one = horizon_of(problem, options, 1);
-  const Horizon long_one = horizon_of(problem, options, kConfirmed);
+  const Horizon short_one = horizon_of(problem, options, plan);
+  Horizon long_one = short_one;
+  long_one.measured *= kConfirmed;
   const Measured glance = simulate(plan, options.host, short_one);
   const Measured watched = simulate(plan, options.host, long_one);
 

@@ -21,13 +21,15 @@ Host::Host(const HostOptions& options, const HandOff& hand_off)
       cores_(simulation_.add_server(
           [cores = options.cores * options.usable](double n) { return std::min(1.0, cores / n); })),
       python_free_(simulation_),
-      calls_wait_(simulation_) {
+      calls_wait_(simulation_),
+      spins_(simulation_) {
   for (const Disk& disk : options.disks) {
     disks_.push_back(&simulation_.add_server(
         [curve = disk.curve](double n) { return disk_rate(curve, n) / n; }));
   }
   const int threads = std::max(1, static_cast<int>(options.cores));
   for (int i = 0; i < threads; ++i) simulation_.start(pool_thread());
+  simulation_.start(spinner());
 }
 
 Task Host::run(Work work) {
@@ -48,6 +50,21 @@ void Host::submit(Call call) {
   calls_wait_.wake_one();
 }
 
+void Host::hand_over(const Call& call, bool slept) {
+  simulation_.serve_beside(cores_, kAwake * call.spin_s);
+  if (!slept || spinning_s_ > 0) return;
+  spinning_s_ = (1 - kAwake) * call.spin_s;
+  spins_.wake_one();
+}
+
+Task Host::spinner() {
+  for (;;) {
+    while (!(spinning_s_ > 0)) co_await spins_.wait();
+    co_await work(spinning_s_);
+    spinning_s_ = 0;
+  }
+}
+
 Task Host::pool_thread() {
   for (;;) {
     bool slept = false;
@@ -57,7 +74,7 @@ Task Host::pool_thread() {
     }
     const Call call = std::move(calls_.front());
     calls_.pop_front();
-    spin(call.spin_s * (slept ? 1 : kAwake));
+    hand_over(call, slept);
     if (slept || call.caller_sleeps) co_await simulation_.sleep(call.wake_s);
     if (call.work.python || call.work.wait_s > 0)
       co_await run(call.work);

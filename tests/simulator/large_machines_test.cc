@@ -5,7 +5,6 @@
 #include <atomic>
 #include <future>
 #include <iostream>
-#include <set>
 #include <thread>
 
 #include "catch2_any.h"
@@ -20,7 +19,7 @@ namespace {
 constexpr double kUsable = 0.92;
 constexpr double kWake_s = 30e-6;
 constexpr int kMany = 10000, kSome = 2000;
-constexpr double kMostBeaten = 1.02, kMostOfKnown = 1.15;
+constexpr double kMostBeaten = 1.02, kMostOfKnown = 1.05;
 
 struct Round {
   Subject subject;
@@ -47,18 +46,11 @@ Outcome judge(const Round& round, int plans) {
   return contest(problem, plan.settled, contest_options);
 }
 
-/// Not met, mostly for a thread with nearly as much to do as the cores together. Beside busy cores
-/// it gets no whole one, and the pool's threads fall asleep between its calls, which is no bound of
-/// the model.
+/// Not met: the thread that reads and hands calls over has 0.87 of a period to do. Beside busy
+/// cores it falls behind, and the pool's threads sleep and spin between its calls; the model sees
+/// less.
 bool is_known_miss(const Round& round) {
-  const std::set<std::pair<std::string, double>> known = {{"imagenet_eval, work x 0.2", 16},
-                                                          {"text_tokenize, work x 5", 16},
-                                                          {"imagenet_train, batch x 4", 64},
-                                                          {"imagenet_eval, cycle 16", 64},
-                                                          {"jpeg, work x 5", 64},
-                                                          {"synthetic/linear", 16},
-                                                          {"filtered, batch x 0.25", 64}};
-  return known.contains({round.subject.name, round.cores});
+  return round.subject.name == "imagenet_eval, work x 0.2" && round.cores == 16;
 }
 
 void compare(const Round& round, const Outcome& o, bool print) {

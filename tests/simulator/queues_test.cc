@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "catch2_any.h"
+#include "ops/hand_off.h"
 #include "simulate.h"
 #include "small_pipeline.h"
 #include "streams.h"
@@ -155,6 +156,24 @@ TEST_CASE("a dispatched call costs its latency, and its CPU beside it") {
   CHECK(dispatched.busy_cores == Approx((1e-3 + 95e-6) / (1e-3 + 90e-6)).epsilon(0.001));
   setting[kMap].mode = Mode::kInline;
   CHECK(rate(p, setting, {2}).rate_per_s == Approx(1000));
+}
+
+TEST_CASE("of the pool's threads that find no call one spins at a time") {
+  // Calls of 1 ms come every 0.1 ms on 64 cores: ten run, and each finds a thread asleep. All of
+  // them spinning would be 0.6 ms for each call and six cores busy; one thread is one core.
+  SmallPipeline p = chain(0.1, 1);
+  p.analysis.costs.hand_off_known = true;
+  HandOff h = no_hand_off();
+  h.wp = h.wp_inline = 1e-9;
+  h.hp = h.hp_inline = 1e-3;
+  h.scale_h = 1;
+  p.analysis.costs.hand_off = h;
+  Setting setting(2);
+  setting[kMap] = {Mode::kParallel, 64};
+  const Measured measured = rate(p, setting, {64});
+  CHECK(measured.rate_per_s == Approx(10000).epsilon(0.01));
+  const double waking = 4, working = 10, reading = 1, spinning = 1;
+  CHECK(measured.busy_cores == Approx(waking + working + reading + spinning).epsilon(0.03));
 }
 
 }  // namespace

@@ -57,7 +57,10 @@ class Builder {
   /// Of one call, or of one element where a node calls nothing.
   Work work(NodeId n, double per_root) const {
     const NodeCost& all = cost(n);
-    return {all.cpu_s / per_root, std::max(0.0, all.work_s - all.cpu_s) / per_root, all.python};
+    // Where node times hold the hand-off, calls that are not busy wait for a core: not again here.
+    const bool waits = !p()[n].function || all.python || program_.costs->hand_off.wp > 0;
+    const double wait_s = waits ? std::max(0.0, all.work_s - all.cpu_s) : 0;
+    return {all.cpu_s / per_root, wait_s / per_root, all.python};
   }
 
   double calls(NodeId n) const { return cost(n).calls > 0 ? cost(n).calls : elements(n); }
