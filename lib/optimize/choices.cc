@@ -17,9 +17,9 @@ constexpr std::size_t kMostLevelled =
     40;                              // nodes; with more of them calls are not chosen one by one
 constexpr std::size_t kLarge = 100;  // choices
 constexpr double kLargePrefetches = 16;
-constexpr double kLarge_bytes = 400e3;   // of an element: 100,000 numbers, from which kernels share
-constexpr double kSmallShare = 0.01;     // of all work: not worth a split of its own
-constexpr double kRoomForReading = 0.6;  // of a period with all cores busy
+constexpr double kLarge_bytes = 400e3;  // of an element: 100,000 numbers, from which kernels share
+constexpr double kSmallShare = 0.01;    // of all work: not worth a split of its own
+constexpr double kRoomForReading = 0.75;  // of a period with all cores busy
 
 bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*facts) {
   return !(function.facts.*facts).empty();
@@ -113,7 +113,8 @@ double total_work(const Problem& problem) {
 bool worth_one_reader(const Problem& problem, NodeId id, double all_work_s) {
   const double read_s = inner_work_s(problem, id), elements = problem.cost(id).elements;
   if (problem.machine.cores <= 2) return read_s < kHandover_s;
-  const bool fits = read_s * elements * problem.machine.cores <= kRoomForReading * all_work_s;
+  const double thread_s = (read_s + problem.costs.hand_off.runner) * elements;  // calls above
+  const bool fits = thread_s * problem.machine.cores <= kRoomForReading * all_work_s;
   const double handed_s = 2 * kHandover_s * elements;
   return fits && (read_s < kHandover_s || handed_s >= kSmallShare * all_work_s) &&
          !waiting_readers(*problem.pipeline, problem.costs, id).waiting;
