@@ -17,7 +17,6 @@ import pathlib
 import re
 import statistics
 import subprocess
-import sys
 
 import bench_tf
 import plumber_tf

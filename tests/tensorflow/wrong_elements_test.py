@@ -5,7 +5,7 @@ import json
 import subprocess
 import unittest
 
-from rewriting import Range, RewriteTest, all_ops, elements, nodes_of
+from rewriting import Range, RewriteTest, all_ops, elements
 from support import bridge_process, plumber_binary, plumber_tf
 import tensorflow as tf
 
