@@ -121,11 +121,12 @@ class InsertTest(RewriteTest):
         self.assertEqual(len(nodes_of(result, "PrefetchDataset")), 4)
 
     def test_shuffle_buffer(self):
-        dataset = Range(20).shuffle(3, seed=1)
-        graph = plumber_tf.serialize(dataset)
-        result = plumber_tf.load(self.rewrite(graph, on("set_buffer", "ShuffleDatasetV3",
-                                                        value=30)(graph)))
+        grown = on("set_buffer", "ShuffleDatasetV3", value=30)
+        graph = plumber_tf.serialize(Range(20).shuffle(3))
+        result = plumber_tf.load(self.rewrite(graph, grown(graph)))
         self.assertEqual(sorted(result.as_numpy_iterator()), list(range(20)))
+        graph = plumber_tf.serialize(Range(20).shuffle(3, seed=1))
+        self.assertIn("another order of its seed", self.refused(graph, grown(graph)))
 
     def test_two_caches(self):
         dataset = Range(10).map(double).batch(2).prefetch(2)
