@@ -77,10 +77,6 @@ void correct(const Pipeline& p, const CounterWindow& w, Analysis& a) {
 }
 
 void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled, Analysis& a) {
-  // Short epochs spend much of their time on starting the next one, which no node's time holds.
-  constexpr double kShortEpoch_s = 1;
-  const PipelineDump& last = p.dumps.back();
-  if (last.epochs > 0 && last.time_s < kShortEpoch_s * last.epochs) return;
   // A single dump mixes the epoch that filled a cache with the later ones: no rate to fit to.
   if (p.dumps.size() == 1 && std::find(filled.begin(), filled.end(), true) != filled.end()) return;
   Observed observed;
@@ -89,6 +85,11 @@ void fit(const Pipeline& p, const CounterWindow& w, const PerNode<bool>& filled,
   if (bare && w.root_elements > 0) observed.cpu_s = w.process_cpu_s / w.root_elements;
   observed.think_time_s = p.consumer.think_time_s.value_or(a.costs.think_time_s);
   observed.machine = traced_machine(p);
+  lower_legacy_handover(p, a.setting, observed, a.costs);
+  // Short epochs spend much of their time on starting the next one, which no node's time holds.
+  constexpr double kShortEpoch_s = 1;
+  const PipelineDump& last = p.dumps.back();
+  if (last.epochs > 0 && last.time_s < kShortEpoch_s * last.epochs) return;
   fit_hand_off(p, a.setting, observed, a.costs);
 }
 

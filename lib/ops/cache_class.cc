@@ -21,8 +21,9 @@ class Judge {
   Judge(const Pipeline& pipeline, const PerNode<Cardinality>& elements)
       : p_(pipeline),
         elements_(elements),
-        below_(randomness_below(pipeline)),
         above_(what_stands_above(pipeline, elements)),
+        // What is read in part is never filled: its next epoch makes all elements anew.
+        below_(randomness_below(pipeline, [this](NodeId id) { return !above_[id].cutter; })),
         endless_(pipeline.size()) {}
 
   PerNode<CacheVerdict> run() {
@@ -118,8 +119,8 @@ class Judge {
 
   const Pipeline& p_;
   const PerNode<Cardinality>& elements_;
-  const PerNode<Randomness> below_;
   const PerNode<Above> above_;
+  const PerNode<Randomness> below_;
   PerNode<NodeId> endless_;  // the lowest endless node at or below
 };
 

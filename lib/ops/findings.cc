@@ -45,7 +45,7 @@ Inspection inspect(const Pipeline& pipeline, const Analysis& analysis) {
           analysis,
           machine,
           std::move(now),
-          randomness_below(pipeline, false),
+          randomness_below(pipeline, [](NodeId) { return false; }),
           what_stands_above(pipeline, epochs(analysis)),
           held_bytes(pipeline, analysis.memory)};
 }

@@ -98,8 +98,11 @@ void find_unbatch(const Inspection& look, NodeId unbatch, std::vector<Remark>& f
 }
 
 void find_legacy(const Inspection& look, std::vector<Remark>& found) {
-  Remark finding{
-      {}, "", "", std::nullopt, "# write the program out again with a current TensorFlow"};
+  Remark finding{{},
+                 "",
+                 "",
+                 std::nullopt,
+                 "# their successors: .map().batch(), .shuffle().repeat(), .interleave()"};
   std::vector<std::string_view> ops;
   for (const Node& node : look.pipeline.nodes) {
     if (!std::ranges::binary_search(kLegacy, node.op) && !node.op.starts_with("Experimental"))

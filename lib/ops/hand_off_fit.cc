@@ -24,6 +24,8 @@ class Trial {
     return evaluate(pipeline_, costs_, traced_, machine_);
   }
 
+  void set_legacy_handover(double each_s) { costs_.hand_off.legacy_handover = each_s; }
+
  private:
   const Pipeline& pipeline_;
   const Setting& traced_;
@@ -42,6 +44,22 @@ double bisect_scale_w(Trial& trial, double scale_h, double period_s) {
 }
 
 }  // namespace
+
+void lower_legacy_handover(const Pipeline& pipeline, const Setting& traced,
+                           const Observed& observed, Costs& costs) {
+  if (!costs.hand_off_known || observed.period_s <= 0) return;
+  Costs as_traced = costs;
+  as_traced.think_time_s = observed.think_time_s;
+  Trial trial(pipeline, traced, observed.machine, std::move(as_traced));
+  if (trial(1, 1).period_s <= observed.period_s * (1 + kClose)) return;
+  double low = 0, high = costs.hand_off.legacy_handover;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = (low + high) / 2;
+    trial.set_legacy_handover(middle);
+    (trial(1, 1).period_s < observed.period_s ? low : high) = middle;
+  }
+  costs.hand_off.legacy_handover = high;
+}
 
 void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observed& observed,
                   Costs& costs) {

@@ -15,6 +15,11 @@ struct Observed {
   Machine machine;
 };
 
+/// Lowers what a legacy interleave takes to hand an element on where the model is slower with it
+/// than the program was, to what makes it as fast: its readers sleep less where they read one file.
+void lower_legacy_handover(const Pipeline& pipeline, const Setting& traced,
+                           const Observed& observed, Costs& costs);
+
 /// Sets costs.hand_off.scale_w (so that the model gives the traced period) and scale_h (traced
 /// CPU), both within 0.6 ... 1.6; scale_clamped if that range did not suffice.
 void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observed& observed,

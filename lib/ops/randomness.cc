@@ -87,9 +87,9 @@ std::string reordering(const Node& node) {
 
 class Search {
  public:
-  Search(const Pipeline& pipeline, bool caches_freeze)
+  Search(const Pipeline& pipeline, const std::function<bool(NodeId)>& freezes)
       : p_(pipeline),
-        caches_freeze_(caches_freeze),
+        freezes_(freezes),
         reads_count_(program_writes_state(pipeline)),
         below_(pipeline.size()) {}
 
@@ -113,7 +113,7 @@ class Search {
 
   void visit(NodeId n) {
     const Node& node = p_[n];
-    if (caches_freeze_ && node.kind == Kind::kCache) return;
+    if (node.kind == Kind::kCache && freezes_(n)) return;
     Randomness& r = below_[n];
     for (std::size_t k = 0; k < node.inputs.size(); ++k) merge_input(node, k, r);
     for (const NodeId inner : node.inner) merge(below_[inner], r);
@@ -168,14 +168,16 @@ class Search {
   }
 
   const Pipeline& p_;
-  const bool caches_freeze_, reads_count_;
+  const std::function<bool(NodeId)>& freezes_;
+  const bool reads_count_;
   PerNode<Randomness> below_;
 };
 
 }  // namespace
 
-PerNode<Randomness> randomness_below(const Pipeline& pipeline, bool caches_freeze) {
-  return Search(pipeline, caches_freeze).run();
+PerNode<Randomness> randomness_below(const Pipeline& pipeline,
+                                     const std::function<bool(NodeId)>& freezes) {
+  return Search(pipeline, freezes).run();
 }
 
 bool reshuffles(const Node& node) {

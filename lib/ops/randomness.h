@@ -3,6 +3,7 @@
 // behind the classes of ops/cache_class.h, and behind findings on existing caches.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,8 +25,9 @@ struct Randomness {
   bool order_by_chance = false;  // the order differs from run to run: not all of it has fixed seeds
 };
 
-/// Below a cache that stands in the program nothing counts; `caches_freeze` false looks through it.
-PerNode<Randomness> randomness_below(const Pipeline& pipeline, bool caches_freeze = true);
+/// Below a cache of the program that is filled nothing counts; `freezes` says which are.
+PerNode<Randomness> randomness_below(const Pipeline& pipeline,
+                                     const std::function<bool(NodeId)>& freezes);
 
 /// A shuffle of the main graph that draws a new order in each epoch.
 bool reshuffles(const Node& node);

@@ -20,12 +20,12 @@ std::optional<NodeId> only_reader(const Pipeline& pipeline, NodeId id) {
   return readers.size() == 1 ? std::optional(readers.front()) : std::nullopt;
 }
 
-/// The shuffle, and the repeats and prefetches right above it; lowest first.
+/// The shuffle, and the shuffles, repeats and prefetches right above it; lowest first.
 std::vector<std::string> passed(const Pipeline& pipeline, NodeId shuffle) {
   std::vector<std::string> names = {pipeline[shuffle].name};
   for (auto above = only_reader(pipeline, shuffle); above; above = only_reader(pipeline, *above)) {
     const Kind kind = pipeline[*above].kind;
-    if (kind != Kind::kRepeat && kind != Kind::kPrefetch) break;
+    if (kind != Kind::kRepeat && kind != Kind::kPrefetch && kind != Kind::kShuffle) break;
     names.push_back(pipeline[*above].name);
   }
   return names;

@@ -10,6 +10,8 @@
 namespace plumber {
 namespace {
 
+constexpr double kLeastBend = 0.05;  // less is a straight line
+
 RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
                    const OptimizeOptions& options) {
   const Problem problem = make_problem(pipeline, analysis, options, machine_of(options.limits));
@@ -19,6 +21,12 @@ RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
   if (plan.fits && best.period_s > 0) point.rate_per_s = 1 / best.period_s;
   if (!best.bounds.empty()) point.bound = best.bounds.front();
   return point;
+}
+
+// How far the point lies above the straight line between the ends, as a share of the whole rise.
+double above_chord(const std::vector<double>& x, const std::vector<double>& y, std::size_t at) {
+  return (y[at] - y.front()) / (y.back() - y.front()) -
+         (x[at] - x.front()) / (x.back() - x.front());
 }
 
 void find_knee_of(RateCurve& curve) {
@@ -32,9 +40,14 @@ void find_knee_of(RateCurve& curve) {
   curve.knee = knee.index;
   curve.why = knee.why;
   if (curve.knee) curve.method = "kneedle";
-  if (curve.knee || x.size() < 3) return;
-  curve.knee = farthest_from_chord(x, y, shape);
-  if (curve.knee) curve.method = "maximum-distance";
+  if (!curve.knee && x.size() > 2) {
+    curve.knee = farthest_from_chord(x, y, shape);
+    if (curve.knee) curve.method = "maximum-distance";
+  }
+  if (!curve.knee || above_chord(x, y, *curve.knee) >= kLeastBend) return;
+  curve.knee.reset();
+  curve.method.clear();
+  curve.why = "no point of it lies far above the straight line between its ends";
 }
 
 }  // namespace

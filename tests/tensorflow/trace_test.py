@@ -126,7 +126,8 @@ class BareTraceTest(FolderTest):
         done = bridge("trace", f"{source}:make", "--seconds", 0.2, "--no-calibrate",
                       "-o", self.path("t.pb"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"warning: recorded for \d+\.\d+ s instead of 0\.2: an element")
+        self.assertRegex(done.stderr,
+                         r"warning: recorded for \d+\.\d+ s instead of 0\.2: an element")
 
     def test_dumps(self):
         done = bridge("trace", f"{self.source}:make", "--seconds", 1.6, "--every", 0.5,

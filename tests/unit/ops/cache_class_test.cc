@@ -135,6 +135,19 @@ TEST_CASE("a cache makes what lies below it exact, and covers it") {
         "content, no: cache (CacheDatasetV2) above it keeps its elements already");
 }
 
+TEST_CASE("a cache of the program that is read in part is never filled: what lies below goes on") {
+  const auto above_take = [](std::int64_t count) {
+    PipelineBuilder b;
+    b.add("files", "TensorSliceDataset").source(20);
+    b.add("mix", "ShuffleDatasetV3", {"files"}).buffer(20).seed(true);
+    b.add("cache", "CacheDatasetV2", {"mix"});
+    b.add("take", "TakeDataset", {"cache"}).count(count);
+    return judged(b.build(), "take");
+  };
+  CHECK(above_take(20).starts_with("exact, legal"));
+  CHECK(above_take(7).starts_with("content, no"));
+}
+
 TEST_CASE("a cache must be read to its end in each epoch") {
   const auto under = [](std::int64_t take, std::int64_t partner, bool repeat_first) {
     PipelineBuilder b;

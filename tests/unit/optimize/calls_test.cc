@@ -58,13 +58,13 @@ TEST_CASE("results in order: several times the calls that run, where calls diffe
 }
 
 TEST_CASE("one reader on the thread that asks: where it has the time and handing over weighs") {
-  // 256 ms of work: 16 ms a root element on 16 cores, of which a thread spends up to 9.6 on
-  // reading; handing over is 7.7 ms of it all.
+  // 256 ms of work: 16 ms a root element on 16 cores, of which a thread spends up to 12 on reading
+  // and on beginning calls (8 us each); handing over is 7.7 ms of it all.
   CHECK(one_reader_is_a_choice(30, 16));
-  CHECK_FALSE(one_reader_is_a_choice(40, 16));
+  CHECK_FALSE(one_reader_is_a_choice(45, 16));
   CHECK_FALSE(one_reader_is_a_choice(30, 32));
   // Less work than handing over is one only if there is time for it, too.
-  CHECK(one_reader_is_a_choice(5, 64));
+  CHECK(one_reader_is_a_choice(3, 64));
   CHECK_FALSE(one_reader_is_a_choice(10, 96));
   // On two cores, as measured: small elements only.
   CHECK(one_reader_is_a_choice(10, 2));

@@ -14,6 +14,7 @@ struct Shuffled {
   int maps = 1;
   bool by_chance = false;
   bool repeats_below = false;  // the repeat stands between shuffle and map
+  bool twice = false;          // two shuffles in a row
   double bytes = 1000;         // of what a map makes
 };
 
@@ -24,6 +25,10 @@ SmallPipeline shuffled(const Shuffled& how) {
   p.may_cache(files);
   NodeId top = p.add("ShuffleDatasetV3", {files}, {.elements = 64, .bytes = 100});
   p.pipeline[top].buffer_size = 40;
+  if (how.twice) {
+    top = p.add("ShuffleDatasetV3", {top}, {.elements = 64, .bytes = 100});
+    p.pipeline[top].buffer_size = 40;
+  }
   if (how.repeats_below) {
     top = p.add("RepeatDataset", {top}, {.elements = 64, .bytes = 100});
     p.pipeline[top].count = -1;
@@ -51,6 +56,8 @@ TEST_CASE("a map goes below the shuffle under it, where a cache can keep what it
         "reorder MapDataset/_2 ShuffleDatasetV3/_1\nreorder MapDataset/_3 ShuffleDatasetV3/_1\n");
   CHECK(moves_of(shuffled({.repeats_below = true})) ==
         "reorder MapDataset/_3 RepeatDataset/_2\nreorder MapDataset/_3 ShuffleDatasetV3/_1\n");
+  CHECK(moves_of(shuffled({.twice = true})) ==
+        "reorder MapDataset/_3 ShuffleDatasetV3/_2\nreorder MapDataset/_3 ShuffleDatasetV3/_1\n");
 }
 
 TEST_CASE("a map stays above the shuffle where no cache comes of it") {
