@@ -118,6 +118,11 @@ Knee find_knee(const std::vector<double>& x, const std::vector<double>& y,
   return knee;
 }
 
+double above_chord(const std::vector<double>& x, const std::vector<double>& y, std::size_t at,
+                   const KneeOptions& options) {
+  return differences(x, y, options)[is_reversed(options) ? x.size() - 1 - at : at];
+}
+
 std::optional<std::size_t> farthest_from_chord(const std::vector<double>& x,
                                                const std::vector<double>& y,
                                                const KneeOptions& options) {

@@ -45,4 +45,9 @@ std::optional<std::size_t> farthest_from_chord(const std::vector<double>& x,
                                                const std::vector<double>& y,
                                                const KneeOptions& options = {});
 
+/// The difference d at a point of a curve that is not flat: how far it lies above the straight line
+/// between the ends, as a share of the whole rise.
+double above_chord(const std::vector<double>& x, const std::vector<double>& y, std::size_t at,
+                   const KneeOptions& options = {});
+
 }  // namespace plumber

@@ -15,8 +15,10 @@ constexpr int kSteps = 40;
 // The program as traced under other scales.
 class Trial {
  public:
-  Trial(const Pipeline& pipeline, const Setting& traced, const Machine& machine, Costs costs)
-      : pipeline_(pipeline), traced_(traced), machine_(machine), costs_(std::move(costs)) {}
+  Trial(const Pipeline& pipeline, const Setting& traced, const Observed& observed, Costs costs)
+      : pipeline_(pipeline), traced_(traced), machine_(observed.machine), costs_(std::move(costs)) {
+    costs_.think_time_s = observed.think_time_s;
+  }
 
   Evaluation operator()(double scale_w, double scale_h) {
     costs_.hand_off.scale_w = scale_w;
@@ -33,12 +35,12 @@ class Trial {
   Costs costs_;
 };
 
-// The period grows with scale_w: the scale at which it is the observed one.
-double bisect_scale_w(Trial& trial, double scale_h, double period_s) {
-  double low = kLeast, high = kMost;
+// Where `period_at`, which grows, is the observed period.
+template <class PeriodAt>
+double bisect(double low, double high, double period_s, PeriodAt period_at) {
   for (int step = 0; step < kSteps; ++step) {
     const double middle = (low + high) / 2;
-    (trial(middle, scale_h).period_s < period_s ? low : high) = middle;
+    (period_at(middle) < period_s ? low : high) = middle;
   }
   return (low + high) / 2;
 }
@@ -48,25 +50,19 @@ double bisect_scale_w(Trial& trial, double scale_h, double period_s) {
 void lower_legacy_handover(const Pipeline& pipeline, const Setting& traced,
                            const Observed& observed, Costs& costs) {
   if (!costs.hand_off_known || observed.period_s <= 0) return;
-  Costs as_traced = costs;
-  as_traced.think_time_s = observed.think_time_s;
-  Trial trial(pipeline, traced, observed.machine, std::move(as_traced));
+  Trial trial(pipeline, traced, observed, costs);
   if (trial(1, 1).period_s <= observed.period_s * (1 + kClose)) return;
-  double low = 0, high = costs.hand_off.legacy_handover;
-  for (int step = 0; step < kSteps; ++step) {
-    const double middle = (low + high) / 2;
-    trial.set_legacy_handover(middle);
-    (trial(1, 1).period_s < observed.period_s ? low : high) = middle;
-  }
-  costs.hand_off.legacy_handover = high;
+  double& each_s = costs.hand_off.legacy_handover;
+  each_s = bisect(0, each_s, observed.period_s, [&](double tried_s) {
+    trial.set_legacy_handover(tried_s);
+    return trial(1, 1).period_s;
+  });
 }
 
 void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observed& observed,
                   Costs& costs) {
   if (!costs.hand_off_known || observed.period_s <= 0) return;
-  Costs as_traced = costs;
-  as_traced.think_time_s = observed.think_time_s;
-  Trial trial(pipeline, traced, observed.machine, std::move(as_traced));
+  Trial trial(pipeline, traced, observed, costs);
   const Evaluation plain = trial(1, 1);
   // Slower than it was: hand-offs of this machine must be cheaper, however little they matter.
   const bool too_slow = plain.period_s > observed.period_s * (1 + kClose);
@@ -75,7 +71,8 @@ void fit_hand_off(const Pipeline& pipeline, const Setting& traced, const Observe
   const double none_s = trial(1, 0).cpu_s;
   if (observed.cpu_s > 0 && plain.cpu_s > none_s)
     fitted.scale_h = std::clamp((observed.cpu_s - none_s) / (plain.cpu_s - none_s), kLeast, kMost);
-  fitted.scale_w = bisect_scale_w(trial, fitted.scale_h, observed.period_s);
+  fitted.scale_w = bisect(kLeast, kMost, observed.period_s,
+                          [&](double scale_w) { return trial(scale_w, fitted.scale_h).period_s; });
   const double off = trial(fitted.scale_w, fitted.scale_h).period_s / observed.period_s;
   fitted.scale_clamped = off < 1 - kClose || off > 1 + kClose;
 }

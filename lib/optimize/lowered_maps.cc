@@ -15,15 +15,17 @@ namespace {
 
 constexpr int kMostLowered = 4;
 
-std::optional<NodeId> only_reader(const Pipeline& pipeline, NodeId id) {
-  const std::vector<NodeId> readers = consumers_of(pipeline)[id];
-  return readers.size() == 1 ? std::optional(readers.front()) : std::nullopt;
+using Readers = PerNode<std::vector<NodeId>>;
+
+std::optional<NodeId> only_reader(const Readers& readers, NodeId id) {
+  return readers[id].size() == 1 ? std::optional(readers[id].front()) : std::nullopt;
 }
 
 /// The shuffle, and the shuffles, repeats and prefetches right above it; lowest first.
 std::vector<std::string> passed(const Pipeline& pipeline, NodeId shuffle) {
+  const Readers readers = consumers_of(pipeline);
   std::vector<std::string> names = {pipeline[shuffle].name};
-  for (auto above = only_reader(pipeline, shuffle); above; above = only_reader(pipeline, *above)) {
+  for (auto above = only_reader(readers, shuffle); above; above = only_reader(readers, *above)) {
     const Kind kind = pipeline[*above].kind;
     if (kind != Kind::kRepeat && kind != Kind::kPrefetch && kind != Kind::kShuffle) break;
     names.push_back(pipeline[*above].name);
@@ -34,7 +36,7 @@ std::vector<std::string> passed(const Pipeline& pipeline, NodeId shuffle) {
 /// The map that reads the topmost of them and may go below them all.
 std::optional<NodeId> map_to_lower(const Pipeline& pipeline,
                                    const std::vector<std::string>& under) {
-  const auto map = only_reader(pipeline, *find_node(pipeline, under.back()));
+  const auto map = only_reader(consumers_of(pipeline), *find_node(pipeline, under.back()));
   if (!map || pipeline[*map].kind != Kind::kMap || pipeline[*map].inputs.size() != 1) return {};
   const auto objects = [&](const std::string& name) {
     return !objection_to_reorder(pipeline, *map, *find_node(pipeline, name)).reason.empty();

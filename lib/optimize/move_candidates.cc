@@ -12,6 +12,7 @@
 #include "optimize/longer_cycles.h"
 #include "optimize/lowered_maps.h"
 #include "optimize/move_rules.h"
+#include "optimize/new_nodes.h"
 #include "optimize/partial_cache.h"
 #include "optimize/problem.h"
 

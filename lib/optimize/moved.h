@@ -34,9 +34,6 @@ void swap_with_map(Moved& moved, NodeId map, NodeId above);
 /// `map` reads `below` (a shuffle, repeat or prefetch), which reads the map afterwards.
 void lower_map(Moved& moved, NodeId map, NodeId below);
 
-/// The batch reads an unbatch, which will be taken out: it cuts and joins batches from here on.
-void become_rebatch(Moved& moved, NodeId batch);
-
 /// Takes out a node that hands on what it reads.
 void take_out(Moved& moved, NodeId id);
 

@@ -78,37 +78,36 @@ class Chooser {
     }
   }
 
-  // Those that --without leaves out are as good as illegal; so are those after which TensorFlow
-  // would fuse what decides about errors.
   MoveCandidates allowed_moves(bool chunks) const {
     const FindMoves find = chunks ? find_chunks : find_moves;
     MoveCandidates found = find(chosen_.moved, options_);
     if (!chunks) add_unfused(chosen_.moved, found);
     add_beyond_unfused(chosen_.moved, options_, find, found);
-    keep_order(found);
+    const std::set<std::string> with_repeat = shuffles_with_repeat(chosen_.moved.pipeline);
     std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
-      const auto out = std::ranges::find_if(
-          candidate.edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
-      const bool wanted = out == candidate.edits.end();
-      const std::string why = wanted ? why_no_new_pair(candidate.moved.pipeline) : kLeftOut;
-      if (why.empty()) return false;
-      const Edit& edit = wanted ? candidate.edits.front() : *out;
-      const Rejected rejected{edit_word(edit.kind), candidate.node, why};
-      if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
-      return true;
+      const std::optional<Rejected> rejected = why_not_allowed(candidate, with_repeat);
+      if (rejected && !std::ranges::count(found.illegal, *rejected))
+        found.illegal.push_back(*rejected);
+      return rejected.has_value();
     });
     return found;
   }
 
-  // What parts a shuffle from its repeat, or brings the two together, is illegal.
-  void keep_order(MoveCandidates& found) const {
-    const std::set<std::string> now = shuffles_with_repeat(chosen_.moved.pipeline);
-    std::erase_if(found.legal, [&](const MoveCandidate& candidate) {
-      if (shuffles_with_repeat(candidate.moved.pipeline) == now) return false;
-      const Rejected rejected{edit_word(candidate.edits.back().kind), candidate.node, kOtherOrder};
-      if (!std::ranges::count(found.illegal, rejected)) found.illegal.push_back(rejected);
-      return true;
-    });
+  // What --without leaves out is as good as illegal. So is what parts a shuffle from its repeat or
+  // brings the two together, and that after which TensorFlow would fuse what decides about errors.
+  std::optional<Rejected> why_not_allowed(const MoveCandidate& candidate,
+                                          const std::set<std::string>& with_repeat) const {
+    const auto rejected = [&](const Edit& edit, std::string why) {
+      return Rejected{edit_word(edit.kind), candidate.node, std::move(why)};
+    };
+    const std::vector<Edit>& edits = candidate.edits;
+    if (shuffles_with_repeat(candidate.moved.pipeline) != with_repeat)
+      return rejected(edits.back(), kOtherOrder);
+    const auto out = std::ranges::find_if(
+        edits, [&](const Edit& edit) { return options_.left_out.contains(edit.kind); });
+    if (out != edits.end()) return rejected(*out, kLeftOut);
+    const std::string why = why_no_new_pair(candidate.moved.pipeline);
+    return why.empty() ? std::nullopt : std::optional(rejected(edits.front(), why));
   }
 
   Judged judge(const Moved& moved) const {

@@ -110,6 +110,21 @@ NodeId put_chunks_above(Moved& moved, NodeId source, const ChunkShape& shape) {
   return *find_node(moved.pipeline, made);
 }
 
+void become_rebatch(Moved& moved, NodeId batch) {
+  constexpr double kSlice_s = 2e-6;
+  Node& node = moved.pipeline[batch];
+  node.op = "RebatchDatasetV2";
+  NodeCost& cost = moved.analysis.costs.nodes[batch];
+  const NodeId unbatch = node.inputs.front();
+  const NodeId source = moved.pipeline[unbatch].inputs.front();
+  const double slices = moved.analysis.costs.nodes[source].elements + cost.elements;
+  const double copies_s =
+      cost.elements * moved.analysis.nodes[batch].bytes_per_element / kCopy_bytes_per_s;
+  const double work_s = std::min(cost.work_s, slices * kSlice_s * node.components + copies_s);
+  cost.cpu_s = std::min(cost.cpu_s, work_s);
+  cost.work_s = work_s;
+}
+
 namespace {
 
 NewNode map_of(const Moved& moved, NodeId fused) {

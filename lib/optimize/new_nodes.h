@@ -3,6 +3,8 @@
 //
 //   a map leaves its batch     copying a batch costs what it does elsewhere, the rest of the work
 //                              and the calls are the map's
+//   a batch becomes a rebatch  slices of batches are joined: so many a batch, and the bytes are
+//                              copied once
 //   chunks                     an element is copied into its chunk and out of it, and a chunk opens
 //                              a data set
 //
@@ -23,6 +25,9 @@ struct ChunkShape {
 /// A batch above `source`, and over it an interleave whose function makes single elements of it
 /// again. Costs of the new nodes are built-in (2 cores, TensorFlow 2.21). Returns the interleave.
 NodeId put_chunks_above(Moved& moved, NodeId source, const ChunkShape& shape);
+
+/// The batch reads an unbatch, which will be taken out: it cuts and joins batches from here on.
+void become_rebatch(Moved& moved, NodeId batch);
 
 /// Takes the map out of a map and batch in one, which stays as the batch and keeps the name.
 /// Returns the map.

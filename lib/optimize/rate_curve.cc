@@ -23,12 +23,6 @@ RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
   return point;
 }
 
-// How far the point lies above the straight line between the ends, as a share of the whole rise.
-double above_chord(const std::vector<double>& x, const std::vector<double>& y, std::size_t at) {
-  return (y[at] - y.front()) / (y.back() - y.front()) -
-         (x[at] - x.front()) / (x.back() - x.front());
-}
-
 void find_knee_of(RateCurve& curve) {
   std::vector<double> x, y;
   for (const RatePoint& point : curve.points) {
@@ -44,7 +38,7 @@ void find_knee_of(RateCurve& curve) {
     curve.knee = farthest_from_chord(x, y, shape);
     if (curve.knee) curve.method = "maximum-distance";
   }
-  if (!curve.knee || above_chord(x, y, *curve.knee) >= kLeastBend) return;
+  if (!curve.knee || above_chord(x, y, *curve.knee, shape) >= kLeastBend) return;
   curve.knee.reset();
   curve.method.clear();
   curve.why = "no point of it lies far above the straight line between its ends";

@@ -219,10 +219,6 @@ bool is_map(const Pipeline& pipeline, const std::string& name) {
   return id && pipeline[*id].kind == Kind::kMap;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a map and batch that was taken apart the map has a name of its own.
 std::string moved_label(const Pipeline& pipeline, const std::string& name) {
   const auto node = find_node(pipeline, name);

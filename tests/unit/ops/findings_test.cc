@@ -218,26 +218,6 @@ TEST_CASE("finding: hand-off dominates pipelines of tiny elements") {
   CHECK(text.find("(+") != std::string::npos);
 }
 
-TEST_CASE("finding: a core is busy with handing over calls, or only elements") {
-  const auto program = [](double elements, double calls) {
-    PipelineBuilder b;
-    b.add("range", "RangeDataset").source(100000).counts(100 * elements);
-    b.add("buffer", "PrefetchDataset", {"range"}).buffer(64).counts(100 * elements);
-    b.add("join", "BatchDatasetV2", {"buffer"}).count(64).counts(100 * calls);
-    b.add("scale", "ParallelMapDatasetV2", {"join"})
-        .parallelism(4)
-        .function({}, "_scale")
-        .counts(100 * calls, 8, 100 * calls * 2e-6);
-    b.add("batch", "BatchDatasetV2", {"scale"}).count(1).counts(100);
-    Pipeline p = b.build();
-    p.machine.cores = 1;
-    return p;
-  };
-  CHECK(finding(program(640, 1), "per-element-overhead") == "none");
-  CHECK(finding(program(64, 64), "per-element-overhead").find("[64 calls a root element") !=
-        std::string::npos);
-}
-
 TEST_CASE("finding: no prefetch at the root while the consumer works") {
   PipelineBuilder b;
   b.add("range", "RangeDataset").source(1000).counts(100, 8, 0);

@@ -7,29 +7,10 @@
 #include <algorithm>
 
 #include "catch2_any.h"
-#include "small_pipeline.h"
+#include "moves_story.h"
 
 namespace plumber {
 namespace {
-
-OptimizeOptions options_for(std::set<Permission> permissions = {}) {
-  OptimizeOptions options;
-  options.limits.cores = 2;
-  options.limits.memory_bytes = 8e9;
-  options.allow_cache = false;
-  options.permissions = std::move(permissions);
-  return options;
-}
-
-std::string story(const SmallPipeline& p, const OptimizeOptions& options = options_for()) {
-  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options);
-  std::string text;
-  for (const Edit& edit : chosen.edits)
-    text += fmt::format("{} {} {}\n", edit_word(edit.kind), edit.node, edit.to);
-  for (const Rejected& rejected : chosen.rejected)
-    text += fmt::format("not {} {}: {}\n", rejected.edit, rejected.node, rejected.reason);
-  return text;
-}
 
 /// One element in four is kept of what a map makes.
 SmallPipeline sharded(bool by_chance) {
@@ -44,8 +25,8 @@ SmallPipeline sharded(bool by_chance) {
 
 TEST_CASE("a shard goes below the map whose elements it throws away") {
   const SmallPipeline p = sharded(false);
-  CHECK(story(p).starts_with("reorder ShardDataset/_2 MapDataset/_1\n"));
-  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options_for());
+  CHECK(moves_story(p).starts_with("reorder ShardDataset/_2 MapDataset/_1\n"));
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, without_caches());
   const auto map = find_node(chosen.moved.pipeline, "MapDataset/_1");
   REQUIRE(map);
   CHECK(chosen.moved.analysis.costs.nodes[*map].calls == 16);
@@ -64,7 +45,7 @@ TEST_CASE("a map goes above no seeded shuffle whose repeat ends: their order wou
     const NodeId repeat = p.add("RepeatDataset", {shuffle}, {.elements = 64});
     p.pipeline[repeat].count = times;
     p.finish(p.batch(repeat, 16, {.work_ms = 1}));
-    return story(p).find("one op of a shuffle and its repeat") != std::string::npos;
+    return moves_story(p).find("one op of a shuffle and its repeat") != std::string::npos;
   };
   CHECK(said_of(2, true));
   CHECK_FALSE(said_of(2, false));
@@ -86,8 +67,8 @@ SmallPipeline taken(std::int64_t count) {
 
 TEST_CASE("a take goes below the parallel map whose calls it throws away at each end of a pass") {
   const SmallPipeline p = taken(16);
-  CHECK(story(p).starts_with("reorder TakeDataset/_2 ParallelMapDatasetV2/_1\n"));
-  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options_for());
+  CHECK(moves_story(p).starts_with("reorder TakeDataset/_2 ParallelMapDatasetV2/_1\n"));
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, without_caches());
   CHECK(chosen.edits[0].reason ==
         "the map begins no calls whose results the take throws away when it has its 16 elements");
   // 0.7 of 16 calls for 16 elements.
@@ -99,23 +80,23 @@ TEST_CASE("a take goes below the parallel map whose calls it throws away at each
 }
 
 TEST_CASE("of many elements the calls in flight are too few to matter") {
-  CHECK(story(taken(100'000)).find("not reorder TakeDataset/_2") != std::string::npos);
-  CHECK(story(taken(100'000))
+  CHECK(moves_story(taken(100'000)).find("not reorder TakeDataset/_2") != std::string::npos);
+  CHECK(moves_story(taken(100'000))
             .find("too little; a take stops asking, and of calls only those in flight are for what "
                   "is cut off") != std::string::npos);
 }
 
 TEST_CASE("not below a map that draws by chance: others would be drawn") {
-  CHECK(story(sharded(true))
+  CHECK(moves_story(sharded(true))
             .starts_with("not reorder ShardDataset/_2: MapDataset/_1 below it: its function calls "
                          "RandomUniform, which "
                          "draws by chance\n"));
 }
 
 TEST_CASE("no moves where they are not wanted") {
-  OptimizeOptions options = options_for();
+  OptimizeOptions options = without_caches();
   options.allow_moves = false;
-  CHECK(story(sharded(false), options).empty());
+  CHECK(moves_story(sharded(false), options).empty());
 }
 
 TEST_CASE("a batch goes below a map whose function works on batches") {
@@ -125,9 +106,9 @@ TEST_CASE("a batch goes below a map whose function works on batches") {
       p.map(lines, "_decode", {.work_ms = 0.6, .calls = 128, .elements = 128, .bytes = 16});
   p.pipeline[map].function->why_not_batched.clear();
   p.finish(p.batch(map, 128, {.work_ms = 0.07, .bytes = 2048}));
-  CHECK(story(p).starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
+  CHECK(moves_story(p).starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
   p.pipeline[map].function->why_not_batched = "Exp";
-  CHECK(story(p).find("does not work on batches: Exp") != std::string::npos);
+  CHECK(moves_story(p).find("does not work on batches: Exp") != std::string::npos);
 }
 
 TEST_CASE("a cache above chance goes below it with permission only") {
@@ -135,9 +116,10 @@ TEST_CASE("a cache above chance goes below it with permission only") {
   const NodeId files = p.source("TFRecordDataset", {.work_ms = 1, .elements = 16});
   const NodeId map = p.random(p.map(files, "_flip", {.work_ms = 2, .calls = 16, .elements = 16}));
   p.finish(p.batch(p.add("CacheDatasetV2", {map}, {.elements = 16}), 16));
-  CHECK(story(p).find("draws by chance (--allow unfreeze)") != std::string::npos);
-  CHECK(story(p, options_for({Permission::kUnfreeze}))
-            .starts_with("reorder CacheDatasetV2/_2 MapDataset/_1\n"));
+  CHECK(moves_story(p).find("draws by chance (--allow unfreeze)") != std::string::npos);
+  OptimizeOptions unfreezing = without_caches();
+  unfreezing.permissions = {Permission::kUnfreeze};
+  CHECK(moves_story(p, unfreezing).starts_with("reorder CacheDatasetV2/_2 MapDataset/_1\n"));
 }
 
 /// A short epoch out of a cache whose elements cost more to hand on than the built-in constant.
@@ -157,7 +139,7 @@ SmallPipeline served() {
 
 TEST_CASE("a cache is not taken out to be put back where it stood, or beside it for less") {
   const SmallPipeline p = served();
-  OptimizeOptions options = options_for();
+  OptimizeOptions options = without_caches();
   options.allow_cache = true;
   const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
   for (const Edit& edit : result.plan.edits) {
@@ -176,7 +158,7 @@ TEST_CASE("a cache that makes room for a better one says so") {
     node.materialized_bytes = 1e9;
   }
   p.analysis.costs.nodes[*find_node(p.pipeline, "MapDataset/_2")].work_s = 1e-6;
-  OptimizeOptions options = options_for();
+  OptimizeOptions options = without_caches();
   options.allow_cache = true;
   options.limits.memory_bytes = 1.2e9;
   const OptimizeResult result = optimize(p.pipeline, p.analysis, options);
@@ -191,9 +173,9 @@ TEST_CASE("a partial last batch that is dropped keeps batch and unbatch") {
   const NodeId batch = p.batch(source, 8, {.work_ms = 0.5, .elements = 8});
   const NodeId unbatch = p.add("UnbatchDataset", {batch}, {.work_ms = 0.5, .elements = 64});
   p.finish(p.map(unbatch, "_f", {.work_ms = 0.1, .calls = 64, .elements = 64}));
-  CHECK(story(p).starts_with("remove UnbatchDataset/_2 \n"));
+  CHECK(moves_story(p).starts_with("remove UnbatchDataset/_2 \n"));
   p.pipeline[batch].drop_remainder = true;
-  CHECK(story(p).find("drops a partial last batch") != std::string::npos);
+  CHECK(moves_story(p).find("drops a partial last batch") != std::string::npos);
 }
 
 /// A map that works on batches, and two batches above it.
@@ -211,7 +193,7 @@ SmallPipeline batch_of_batches() {
 
 TEST_CASE("a map goes above one batch, not above a batch of batches") {
   SmallPipeline p = batch_of_batches();
-  const std::string said = story(p);
+  const std::string said = moves_story(p);
   CHECK(said.starts_with("reorder BatchDatasetV2/_2 MapDataset/_1\n"));
   CHECK(said.find("reorder BatchDatasetV2/_3 MapDataset/_1\n") == std::string::npos);
   CHECK(said.find("not reorder BatchDatasetV2/_3: MapDataset/_1 below it: it works on batches "
@@ -225,7 +207,7 @@ TEST_CASE(
   const NodeId batch = *find_node(p.pipeline, "BatchDatasetV2/_2");
   p.pipeline[map].function->facts.control_flow = {"If"};  // never inline
   const auto fusion_off = [&] {
-    const OptimizeResult result = optimize(p.pipeline, p.analysis, options_for());
+    const OptimizeResult result = optimize(p.pipeline, p.analysis, without_caches());
     return std::ranges::count(result.plan.edits, "experimental_optimization.map_and_batch_fusion",
                               &Edit::to);
   };
@@ -243,7 +225,7 @@ TEST_CASE("batches of sparse and ragged tensors are taken apart as they were") {
   const NodeId unbatch = p.add("UnbatchDataset", {batch}, {.work_ms = 2, .elements = 64});
   p.finish(p.batch(unbatch, 64, {.work_ms = 2}));
   const auto becomes = [&](const std::string& text) {
-    return story(p).find(text) != std::string::npos;
+    return moves_story(p).find(text) != std::string::npos;
   };
   const std::string kept = "not remove UnbatchDataset/_2: its elements are not known to be plain";
   CHECK(becomes("convert BatchDatasetV2/_3 RebatchDatasetV2\n"));
@@ -252,9 +234,9 @@ TEST_CASE("batches of sparse and ragged tensors are taken apart as they were") {
   CHECK_FALSE(becomes("RebatchDatasetV2"));
   p.pipeline[p.pipeline.root].op = "PaddedBatchDatasetV2";  // which only both could go below
   CHECK(becomes(kept));
-  CHECK_FALSE(story(p).starts_with("remove"));
+  CHECK_FALSE(moves_story(p).starts_with("remove"));
   p.pipeline[unbatch].plain_tensors = true;
-  CHECK(story(p).starts_with("remove UnbatchDataset/_2 \n"));
+  CHECK(moves_story(p).starts_with("remove UnbatchDataset/_2 \n"));
 }
 
 TEST_CASE("a program too large to try moves in says so") {
@@ -288,7 +270,7 @@ SmallPipeline tokens() {
 }
 
 OptimizeOptions with_cores(double cores) {
-  OptimizeOptions options = options_for();
+  OptimizeOptions options = without_caches();
   options.limits.cores = cores;
   return options;
 }

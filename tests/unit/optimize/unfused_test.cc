@@ -2,32 +2,11 @@
 // A map and batch in one, taken apart or left as it is.
 #include "optimize/unfused.h"
 
-#include <fmt/format.h>
-
 #include "catch2_any.h"
-#include "optimize/moves.h"
-#include "small_pipeline.h"
+#include "moves_story.h"
 
 namespace plumber {
 namespace {
-
-OptimizeOptions options_for(double cores = 2) {
-  OptimizeOptions options;
-  options.limits.cores = cores;
-  options.limits.memory_bytes = 8e9;
-  options.allow_cache = false;
-  return options;
-}
-
-std::string story(const SmallPipeline& p, const OptimizeOptions& options = options_for()) {
-  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options);
-  std::string text;
-  for (const Edit& edit : chosen.edits)
-    text += fmt::format("{} {} {}\n", edit_word(edit.kind), edit.node, edit.to);
-  for (const Rejected& rejected : chosen.rejected)
-    text += fmt::format("not {} {}: {}\n", rejected.edit, rejected.node, rejected.reason);
-  return text;
-}
 
 /// A map and batch in one, with so much work a call.
 SmallPipeline fused(double call_us, double rows = 256) {
@@ -49,8 +28,8 @@ SmallPipeline fused(double call_us, double rows = 256) {
 TEST_CASE(
     "a map and batch in one is taken apart where handing over its calls is all that it does") {
   const SmallPipeline p = fused(1);
-  CHECK(story(p).starts_with("unfuse MapAndBatchDataset/_1 \n"));
-  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, options_for());
+  CHECK(moves_story(p).starts_with("unfuse MapAndBatchDataset/_1 \n"));
+  const ChosenMoves chosen = choose_moves(p.pipeline, p.analysis, without_caches());
   const Pipeline& moved = chosen.moved.pipeline;
   const auto map = find_node(moved, "plumber/map/MapAndBatchDataset/_1");
   const auto batch = find_node(moved, "MapAndBatchDataset/_1");
@@ -70,7 +49,7 @@ TEST_CASE(
 }
 
 TEST_CASE("with long calls it stays as it is, and it says so") {
-  const std::string told = story(fused(2000));
+  const std::string told = moves_story(fused(2000));
   CHECK(told.find("not unfuse MapAndBatchDataset/_1: ") != std::string::npos);
   CHECK(told.find("too little; with 2 ms of work a call, handing it to a thread costs little") !=
         std::string::npos);
@@ -80,10 +59,11 @@ TEST_CASE("a map and batch in one stays where its function makes data sets or er
   SmallPipeline p = fused(1);
   const NodeId both = *find_node(p.pipeline, "MapAndBatchDataset/_1");
   p.finish(p.add("IgnoreErrorsDataset", {p.pipeline.root}, {}));
-  CHECK(story(p).find("not unfuse MapAndBatchDataset/_1: IgnoreErrorsDataset/_3 drops elements "
-                      "whose function fails") != std::string::npos);
+  CHECK(
+      moves_story(p).find("not unfuse MapAndBatchDataset/_1: IgnoreErrorsDataset/_3 drops elements "
+                          "whose function fails") != std::string::npos);
   p.pipeline[both].function.reset();
-  CHECK(story(p).find("not unfuse MapAndBatchDataset/_1: its function is not known") !=
+  CHECK(moves_story(p).find("not unfuse MapAndBatchDataset/_1: its function is not known") !=
         std::string::npos);
 }
 
@@ -91,7 +71,7 @@ TEST_CASE("a map goes into chunks out of its batch, with the batch behind it") {
   SmallPipeline p = fused(40);
   p.pipeline[*find_node(p.pipeline, "RangeDataset/_0")].equal_shapes = true;
   const std::string chunks = "plumber/chunks/RangeDataset/_0\n";
-  CHECK(story(p, options_for(16))
+  CHECK(moves_story(p, without_caches(16))
             .starts_with("unfuse MapAndBatchDataset/_1 \n"
                          "insert_chunks RangeDataset/_0 18\n"
                          "move_into_function plumber/map/MapAndBatchDataset/_1 " +
