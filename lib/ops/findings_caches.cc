@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/number_format.h"
 #include "ops/memory_ledger.h"
@@ -128,15 +129,18 @@ void find_gone(const Inspection& look, NodeId cache, std::vector<Remark>& found)
   const Pipeline& p = look.pipeline;
   const bool caches = is_cache(p[cache]) || p[cache].op.starts_with("SnapshotDataset");
   if (!caches || p.dumps.empty() || p[cache].inputs.empty()) return;
-  const auto& counters = p.dumps.back().counters;
   const NodeId input = p[cache].inputs.front();
-  if (counters[cache].elements <= 0 || counters[input].elements > 0) return;
+  if (!p[cache].aligned || p[input].aligned) return;
+  // Of iterators that lived between two polls the cache's consumers have the count.
+  const double elements = std::max(p.dumps.back().counters[cache].elements,
+                                   std::round(look.analysis.nodes[cache].elements));
+  if (elements <= 0) return;
   found.push_back(
       {{p[cache].name},
        format("the trace began after {} was full: what lies below it has no counters, so its costs "
               "and sizes are unknown",
               said(p[cache])),
-       format("{} elements out of the cache, none into it", format_count(counters[cache].elements)),
+       format("{} elements out of the cache, none into it", format_count(elements)),
        std::nullopt,
        p[cache].kind == Kind::kCache ? "# trace from the first epoch on"
                                      : "# trace into another folder, which is written then"});

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/file_records.h"
+#include "pipeline/iterator_names.h"
 
 namespace plumber {
 namespace {
@@ -100,8 +101,17 @@ class Visits {
     return own && below && *own > 0 && *below > 0 ? Count(*below / *own) : Count();
   }
 
+  // A snapshot that another run has written is read: what made it does not run.
+  bool stands_still(NodeId n, NodeId input) const {
+    return has_snapshot_parts(p_[n]) && p_[n].aligned && !p_[input].aligned;
+  }
+
   void pass_measured(NodeId n) {
     for (const NodeId input : p_[n].inputs) {
+      if (stands_still(n, input)) {
+        add(n, input, 0, false);
+        continue;
+      }
       auto ratio = by_epochs(n, input);
       if (!ratio) ratio = measured(n, input);
       add(n, input, ratio.value_or(1), false);

@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 from support import FolderTest, plumber_binary, plumber_tf
 import tensorflow as tf
@@ -64,6 +65,15 @@ class ShortEpochsTest(FolderTest):
 
 
 class CountTest(ShortEpochsTest):
+    def check_read(self, analysis):
+        """A snapshot that was read, so that what made it stood still."""
+        self.assertIn("cache-producers-gone", [f["id"] for f in analysis["findings"]])
+        self.assertEqual(analysis["unaligned"]["model"], [])
+        limiting = [name.split("/")[0] for name in analysis["bottleneck"]["nodes"]]
+        maker = next(node for node in analysis["nodes"] if node["function"] == "work")
+        self.assertEqual(maker["visit_ratio"], 0)
+        self.assertNotIn(maker["name"], analysis["bottleneck"]["nodes"])
+
     def test_ends_by_its_own_choice(self):
         self.check(Range(600).take_while(lambda x: x < 77), 600, 77)
         self.check(Range(26).map(lambda x: x % 13).unique(), 26, 26, 13)
@@ -120,9 +130,9 @@ class CountTest(ShortEpochsTest):
         nodes = self.check(snapshot, "infinite", 64, 64, 64, 64.0, 64.0, 64.0, 16)
         self.assertGreater(nodes["SnapshotDatasetV2"]["service_s"], 0)
         list(snapshot)  # written by now, and only read
-        analysis = self.analyze(snapshot)
-        self.assertIn("cache-producers-gone", [f["id"] for f in analysis["findings"]])
-        self.assertEqual(analysis["unaligned"]["model"], [])
+        self.check_read(self.analyze(snapshot))
+        with unittest.mock.patch.multiple(plumber_tf, POLL_S=9, FIRST_POLL_S=9):
+            self.check_read(self.analyze(snapshot))  # by readers that no poll has seen at work
         Range(64).save(self.path("saved"))
         self.assertEqual(self.analyze(tf.data.Dataset.load(self.path("saved")))["unaligned"],
                          {"graph": [], "model": [], "unseen": []})
