@@ -75,7 +75,8 @@ set(ops_sources
     ops/settings.cc
     ops/size_error.cc
     ops/take_waste.cc
-    ops/visit_ratios.cc)
+    ops/visit_ratios.cc
+  ops/waiting_calls.cc)
 set(lp_sources
     lp/glpk_solver.cc
     lp/linear_program.cc

@@ -55,7 +55,7 @@ tests=tests/tensorflow
 # and times need the cores for themselves; what elements come out is not a matter of time.
 measuring=("$tests"/{disk,known_answers,memory,tune_run}_test.py)
 timed=("$tests"/{annotation,counters_over_time,every_op,short_epochs}_test.py
-       "$tests"/{trace,tune,user_threads}_test.py)
+       "$tests"/{trace,tune,user_threads,waiting_calls}_test.py)
 measuring_tests() { run_python_tests 1 "${measuring[@]}"; }
 
 tensorflow_tests() {

@@ -53,7 +53,8 @@ struct HandOff {
 inline constexpr double kShortCall_s = 200e-6;
 inline constexpr double kSpareCalls = 2;
 
-enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline };
+/// kParallelUnbounded: each call in flight has a thread of its own, not one of TensorFlow's pool.
+enum class Mode { kNone, kDispatched, kInline, kParallel, kParallelInline, kParallelUnbounded };
 
 /// Demands of one node per root element, whatever the setting.
 struct NodeCost {

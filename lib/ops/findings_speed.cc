@@ -6,6 +6,7 @@
 
 #include "base/number_format.h"
 #include "ops/rules.h"
+#include "ops/waiting_calls.h"
 #include "pipeline/python_call.h"
 
 namespace plumber {
@@ -77,6 +78,39 @@ bool can_be_inline(const Node& node) {
 
 }  // namespace
 
+namespace {
+
+bool wants_own_threads(const Inspection& look, NodeId n) {
+  const NodeCost& cost = look.analysis.costs.nodes[n];
+  const bool parallel = look.analysis.setting[n].mode == Mode::kParallel;
+  return (parallel || may_run_in_parallel(look.pipeline[n], cost)) &&
+         look.analysis.setting[n].mode != Mode::kParallelUnbounded &&
+         knows_own_threads(look.pipeline) &&
+         waits_mostly(look.pipeline[n], cost, look.analysis.costs.hand_off);
+}
+
+}  // namespace
+
+// A map whose calls wait, for which the threads of the pool are too few.
+void find_waiting_calls(const Inspection& look, NodeId n, std::vector<Remark>& found) {
+  constexpr double kCalls = 32;
+  if (!wants_own_threads(look, n)) return;
+  Setting changed = look.analysis.setting;
+  changed[n] = {Mode::kParallelUnbounded, kCalls};
+  const auto gain = gain_per_s(look, changed);
+  if (!gain) return;
+  const NodeCost& cost = look.analysis.costs.nodes[n];
+  found.push_back(
+      {{look.pipeline[n].name},
+       format("calls of {} wait, and hold threads of TensorFlow's pool meanwhile, which "
+              "has one for each core: on threads of their own more of them wait at once",
+              said(look.pipeline[n])),
+       format("{} a call, of which {} on a core", format_seconds(cost.work_s / cost.calls),
+              format_seconds(cost.cpu_s / cost.calls)),
+       gain,
+       python_call_on_own_threads(look.pipeline[n], format("{:.0f}", kCalls))});
+}
+
 // The sequential op with the largest share of the binding thread.
 void find_sequential(const Inspection& look, std::vector<Remark>& found) {
   const Pipeline& p = look.pipeline;
@@ -85,7 +119,7 @@ void find_sequential(const Inspection& look, std::vector<Remark>& found) {
   for (const NodeId n : look.now.bounds.front().nodes) {
     const Mode mode = look.analysis.setting[n].mode;
     if (p[n].outer || mode == Mode::kParallel || calls < 2 ||
-        !may_run_in_parallel(p[n], look.analysis.costs.nodes[n]))
+        !may_run_in_parallel(p[n], look.analysis.costs.nodes[n]) || wants_own_threads(look, n))
       continue;
     Setting changed = look.analysis.setting;
     changed[n].mode = Mode::kParallel;

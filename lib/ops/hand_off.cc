@@ -60,18 +60,22 @@ double inline_call_s(const Function& function) {
 }
 
 CallsInFlight calls_in_flight(const NodeSetting& setting, double cores) {
-  return {setting.parallelism, cores, setting.mode == Mode::kParallelInline};
+  return {setting.parallelism, cores, setting.mode == Mode::kParallelInline,
+          setting.mode == Mode::kParallelUnbounded};
+}
+
+// Opstats has no hand-off: there calls were counted as they ran.
+bool calls_wait(const HandOff& h, const NodeCost& cost) {
+  constexpr double kWorks = 0.9;
+  return h.wp > 0 && cost.calls > 0 && cost.cpu_s < kWorks * cost.work_s;
 }
 
 namespace {
 
-// A call that waits (for a file, asleep in Python) keeps a thread of TensorFlow's pool meanwhile,
-// which has one for each core. Opstats has no hand-off: there calls were counted as they ran.
 double calls_at_once(const HandOff& h, const NodeCost& cost, const CallsInFlight& calls) {
-  constexpr double kWorks = 0.9;
-  const bool waits = h.wp > 0 && cost.calls > 0 && cost.cpu_s < kWorks * cost.work_s;
+  const bool pool_binds = calls_wait(h, cost) && !calls.own_threads;
   const double most =
-      waits ? std::min(calls.parallelism, std::floor(calls.cores)) : calls.parallelism;
+      pool_binds ? std::min(calls.parallelism, std::floor(calls.cores)) : calls.parallelism;
   return std::max(1.0, most);
 }
 

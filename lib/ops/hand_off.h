@@ -21,6 +21,7 @@ struct CallsInFlight {
   double parallelism = 1;
   double cores = 1;
   bool inline_body = false;
+  bool own_threads = false;
 };
 CallsInFlight calls_in_flight(const NodeSetting& setting, double cores);
 
@@ -41,6 +42,11 @@ ParallelCall parallel_call(const HandOff& hand_off, double work_s, const CallsIn
 constexpr double kHeldBackAtLeast = 0.125;
 constexpr double kHeldBackAtMost = 0.27;
 double order_loss(double calls, double held_back);
+
+/// True if a call spends much of its time neither on a core nor in the queue for one: it waits for
+/// a file, or sleeps in Python. It holds a thread of TensorFlow's pool meanwhile, which has one for
+/// each core.
+bool calls_wait(const HandOff& hand_off, const NodeCost& cost);
 
 /// True if the node's results keep their order and its calls differ in length: copies are alike.
 bool waits_for_order(const Node& node);

@@ -36,6 +36,7 @@ constexpr Rule kRules[] = {
     {"legacy-op", About::kTrace, kHint, find_legacy},
     {"short-epochs", About::kTrace, kHint, find_short_epochs},
     {"sequential-op", About::kRate, kHint, find_sequential},
+    {"waiting-calls", About::kRate, kWarning, each<find_waiting_calls>},
     {"few-calls", About::kRate, kHint, find_few_calls},
     {"cores-busy", About::kRate, kHint, find_busy_cores},
     {"python-lock", About::kRate, kWarning, find_python},

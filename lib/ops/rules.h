@@ -68,6 +68,7 @@ void find_kept_order(const Inspection& look, std::vector<Remark>& found);
 
 // Rate (findings_speed.cc).
 void find_sequential(const Inspection& look, std::vector<Remark>& found);
+void find_waiting_calls(const Inspection& look, NodeId map, std::vector<Remark>& found);
 void find_few_calls(const Inspection& look, std::vector<Remark>& found);
 void find_many_calls(const Inspection& look, NodeId parallel, std::vector<Remark>& found);
 void find_busy_cores(const Inspection& look, std::vector<Remark>& found);

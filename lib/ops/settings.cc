@@ -33,7 +33,9 @@ bool is_parallel_op(const Node& node) {
 NodeSetting as_written(const Node& node) {
   NodeSetting s;
   if (is_parallel_op(node)) {
-    s.mode = node.inter_op ? Mode::kParallel : Mode::kParallelInline;
+    s.mode = !node.inter_op     ? Mode::kParallelInline
+             : node.own_threads ? Mode::kParallelUnbounded
+                                : Mode::kParallel;
     s.parallelism = std::max(1.0, static_cast<double>(node.parallelism.value_or(1)));
     // A legacy parallel interleave reads all its open files at once.
     if (!node.parallelism && node.cycle_length && *node.cycle_length > 0)
@@ -92,7 +94,10 @@ Setting stock_setting(const Pipeline& pipeline, const Machine& machine) {
   return setting;
 }
 
-bool is_parallel(Mode mode) { return mode == Mode::kParallel || mode == Mode::kParallelInline; }
+bool is_parallel(Mode mode) {
+  return mode == Mode::kParallel || mode == Mode::kParallelInline ||
+         mode == Mode::kParallelUnbounded;
+}
 
 bool copies_little(const Node& node, const NodeCost& cost) {
   return !node.function && cost.work_s < kShortCall_s * cost.elements;

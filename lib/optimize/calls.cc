@@ -7,14 +7,15 @@
 #include "ops/disk_load.h"
 #include "ops/hand_off.h"
 #include "ops/pauses.h"
+#include "ops/waiting_calls.h"
 #include "optimize/modes.h"
 
 namespace plumber {
 namespace {
 
 constexpr double kHedge = 1.2;
-constexpr double kWaits = 0.5;    // of its time: a reader that waits so much is bound by that
-constexpr int kMostWaiting = 64;  // readers at once
+constexpr double kWaits = 0.5;    // of its time: what waits so much is bound by that
+constexpr int kMostWaiting = 64;  // readers or calls at once
 constexpr double kSpareShortCalls = 4;
 constexpr double kSpare_bytes =
     4 << 20;                       // more than a core's cache holds costs what spare calls save
@@ -110,7 +111,8 @@ int with_queue(const InPool& node, double waits) {
 }
 
 bool calls_pool(const Problem& problem, NodeId id, const NodeSetting& setting) {
-  return is_parallel(setting.mode) && problem.node(id).inner.empty() && problem.cost(id).calls > 0;
+  const bool pool = is_parallel(setting.mode) && setting.mode != Mode::kParallelUnbounded;
+  return pool && problem.node(id).inner.empty() && problem.cost(id).calls > 0;
 }
 
 /// The longest wait of any node's calls, in root elements.
@@ -200,6 +202,11 @@ PerNode<int> most_calls(const Problem& problem) {
     } else if (cores >= 2) {
       const double running =
           cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
+      if (waits_mostly(problem.node(id), problem.cost(id), problem.costs.hand_off)) {
+        const double calls = in_pool(problem, id, pauses[id], running).calls;
+        most[id] = static_cast<int>(std::min<double>(std::ceil(calls), kMostWaiting));
+        continue;
+      }
       pool[id] = in_pool(problem, id, pauses[id], std::min(running, cores));
       if (problem.cost(id).calls > 0 && !mode_changes(problem.node(id).op).empty())
         waits = std::max(waits, pool[id].waits);
@@ -218,7 +225,8 @@ int calls_wanted(const Problem& problem, const Setting& setting, NodeId id, doub
     const PerNode<Pause> pauses = pauses_above(*problem.pipeline, problem.costs, setting);
     const double service = service_s(problem, id, node.mode == Mode::kParallelInline);
     const InPool pool = in_pool(problem, id, pauses[id], service / period_s);
-    const int wanted = with_queue(pool, longest_wait(problem, setting, period_s));
+    const bool queues = node.mode != Mode::kParallelUnbounded;
+    const int wanted = with_queue(pool, queues ? longest_wait(problem, setting, period_s) : 0);
     return enough_for_all(problem, setting, id, wanted);
   }
   // What an interleave needs depends on what it reads.

@@ -14,6 +14,8 @@
 //                               elements are small
 //   below a batch:              as many more as the other cores finish while its thread copies
 //                               (ops/pauses.h), at most one batch
+//   waiting functions:          on threads of their own as many as keep the cores busy with the
+//                               rest, at most 64
 //   interleave:                 at most its open files: TensorFlow refuses more; more than cores
 //                               only where a disk gives more to more readers
 #pragma once

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/waiting_calls.h"
 #include "optimize/cache_choices.h"
 #include "optimize/calls.h"
 #include "optimize/fused_pairs.h"
@@ -26,9 +27,9 @@ bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*
 }
 
 /// Why calls of this node must not run beside each other; empty if they may.
-std::string why_not_parallel(const Problem& problem, NodeId id) {
+std::string why_not_parallel(const Problem& problem, NodeId id, Mode mode) {
   const Node& node = problem.node(id);
-  if (problem.cost(id).python) {
+  if (problem.cost(id).python && mode != Mode::kParallelUnbounded) {
     return "its function is Python: calls hold one lock, so more of them in flight bring nothing";
   }
   if (cycle_is_computed(node)) {
@@ -129,8 +130,25 @@ bool worth_sequential(const Problem& problem, NodeId id, double all_work_s) {
   return cost.work_s < kShortCall_s * std::max(cost.calls, 1e-9);
 }
 
+/// Calls that wait get threads of their own rather than those of the pool.
+bool worth_own_threads(const Problem& problem, NodeId id) {
+  if (problem.stock[id].mode == Mode::kParallelUnbounded) return true;
+  return knows_own_threads(*problem.pipeline) &&
+         waits_mostly(problem.node(id), problem.cost(id), problem.costs.hand_off) &&
+         !problem.options->left_out.contains(EditKind::kParallelUnbounded);
+}
+
+bool takes_threads_of_its_own(const Node& node) {
+  const auto changes = mode_changes(node.op);
+  return std::ranges::find(changes, Mode::kParallelUnbounded, &ModeChange::mode) != changes.end();
+}
+
 bool worth_a_choice(const Problem& problem, NodeId id, Mode mode, double all_work_s) {
   if (runs_body_inline(mode)) return worth_inline(problem, id);
+  if (mode == Mode::kParallelUnbounded) return worth_own_threads(problem, id);
+  if (mode == Mode::kParallel && takes_threads_of_its_own(problem.node(id)) &&
+      worth_own_threads(problem, id))
+    return false;
   return is_boundary(problem.node(id), {mode}) || worth_sequential(problem, id, all_work_s);
 }
 
@@ -138,7 +156,7 @@ bool worth_a_choice(const Problem& problem, NodeId id, Mode mode, double all_wor
 std::string why_not(const Problem& problem, NodeId id, Mode mode) {
   std::string reason = runs_body_inline(mode) ? why_not_inline(problem, id) : "";
   if (reason.empty() && is_boundary(problem.node(id), {mode})) {
-    reason = why_not_parallel(problem, id);
+    reason = why_not_parallel(problem, id, mode);
   }
   return reason;
 }
@@ -267,8 +285,15 @@ std::string why_elements_would_change(const Problem& problem, NodeId id) {
   if (!node.function) return "";
   const Function& function = *node.function;
   const bool permitted = problem.options->permissions.contains(Permission::kStatefulParallel);
-  // Calls beside each other draw in any order: with a seed that takes away what the seed is for.
   const bool in_order = problem.stock[id].parallelism < 2;
+  const auto keeps_state = [](const std::string& op) { return op != "PyFuncStateless"; };
+  const auto python = std::ranges::find_if(function.facts.python, keeps_state);
+  if (in_order && python != function.facts.python.end() && !permitted) {
+    return "its function is Python (" + *python +
+           "), which may keep state, and calls beside each other would change its order; "
+           "--allow stateful-parallel";
+  }
+  // Calls beside each other draw in any order: with a seed that takes away what the seed is for.
   if (in_order && reaches(function, &FunctionFacts::seeded) && !permitted) {
     return "its random values have a seed (" + function.facts.seeded.front() +
            "), and calls beside each other would give them to other elements; "

@@ -49,6 +49,16 @@ std::string why_more_calls(const Problem& problem, double calls, NodeId id, cons
   return reason;
 }
 
+std::string why_own_threads(const Problem& problem, double calls, NodeId id, const char* when) {
+  const NodeCost& cost = problem.cost(id);
+  const double waiting = 1 - cost.cpu_s / cost.work_s;
+  return fmt::format(
+      "a call takes {}{}, of which it waits {}, and holds a thread of TensorFlow's pool meanwhile, "
+      "which has {}; on threads of their own {:.0f} wait at once",
+      format_seconds(cost.work_s / cost.calls), when, format_share(waiting),
+      format_number(std::max(1.0, std::floor(problem.machine.cores))), calls);
+}
+
 /// What a call costs beyond its work as stock TensorFlow runs it.
 double hand_off_s(const Problem& problem, NodeId id, double work_s) {
   const HandOff& constants = problem.costs.hand_off;
@@ -69,6 +79,9 @@ std::string why_calls(const Problem& problem, const Settled& settled, NodeId id,
   const double calls = settled.setting[id].parallelism;
   const bool fixed = settled.fixed_autotune[id] != 0, reads = reads_data_sets(problem, id);
   const char* when = first_epoch ? " in the first epoch" : "";
+  if (settled.setting[id].mode == Mode::kParallelUnbounded &&
+      problem.stock[id].mode != Mode::kParallelUnbounded)
+    return why_own_threads(problem, calls, id, when);
   if (fixed && reads)
     return "a number in place of AUTOTUNE, so that reading keeps up with the rest";
   if (fixed)

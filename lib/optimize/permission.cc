@@ -42,13 +42,21 @@ std::vector<std::string> permission_words() {
 
 std::vector<EditKind> optional_edits() {
   using enum EditKind;
-  return {kSetParallelism, kConvert,
-          kSequential,     kInline,
-          kParallelInline, kPassThroughFilter,
-          kInsertCache,    kInsertPartialCache,
-          kInsertChunks,   kReorder,
-          kRemove,         kMoveIntoFunction,
-          kBalance,        kUnfuse,
+  return {kSetParallelism,
+          kConvert,
+          kSequential,
+          kInline,
+          kParallelInline,
+          kParallelUnbounded,
+          kPassThroughFilter,
+          kInsertCache,
+          kInsertPartialCache,
+          kInsertChunks,
+          kReorder,
+          kRemove,
+          kMoveIntoFunction,
+          kBalance,
+          kUnfuse,
           kLengthenCycle};
 }
 

@@ -251,6 +251,7 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
       return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
+    case EditKind::kParallelUnbounded:
       return fault_of_calls(problem, so_far.caller(id), edit.value);
     case EditKind::kSetBuffer:
       return fault_of_buffer(problem.node(id), edit.value);

@@ -5,7 +5,7 @@
 //
 //   insert_cache     above random values or Python (pyfunc-cache), above an order that no shuffle
 //                    mends (frozen-order), above an endless data set
-//   set_parallelism, convert, parallel_inline, move_into_function
+//   set_parallelism, convert, parallel_inline, parallel_unbounded, move_into_function
 //                    of functions that keep state or draw from a seed (stateful-parallel)
 //   set_buffer       a smaller buffer for a shuffle, another one for a seeded one (reshuffle)
 //   remove           a cache above what changes from epoch to epoch (unfreeze)

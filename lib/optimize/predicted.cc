@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/number_format.h"
+#include "ops/hand_off.h"
 #include "optimize/sensitivity.h"
 
 namespace plumber {
@@ -145,6 +146,16 @@ std::string assumed_disk(const Problem& problem, const Evaluation& after) {
                      format_bytes_rate(disk->read_bytes_per_s), disk->folder);
 }
 
+/// Calls in flight of the node that limits the rate, if they wait on threads of their own and their
+/// results keep their order: how much their waits differ decides how many wait at once. 0: none.
+double waiting_calls(const Problem& problem, const Settled& settled, const Evaluation& after) {
+  if (after.bounds.empty() || after.bounds.front().kind != BoundKind::kParallel) return 0;
+  const NodeId id = after.bounds.front().nodes.front();
+  const bool waits =
+      settled.setting[id].mode == Mode::kParallelUnbounded && waits_for_order(problem.node(id));
+  return waits ? settled.setting[id].parallelism : 0;
+}
+
 void set_range(const Problem& problem, const Settled& settled, const Evaluation& after,
                Predicted& predicted) {
   const double rate = predicted.after_per_s;
@@ -162,6 +173,12 @@ void set_range(const Problem& problem, const Settled& settled, const Evaluation&
     predicted.lower_bound = true;
     predicted.range_per_s = {rate * (1 - kWide), rate * kQuickerHandedOn};
     predicted.why = quicker;
+    return;
+  }
+  if (const double calls = waiting_calls(problem, settled, after); calls > 2) {
+    const double taken = order_loss(calls, kHeldBackAtLeast);
+    predicted.range_per_s = {rate * taken / order_loss(calls, kHeldBackAtMost), rate * taken};
+    predicted.why = "the more alike the waits are, the more calls wait at once";
     return;
   }
   if (const std::string assumed = assumed_disk(problem, after); !assumed.empty()) {

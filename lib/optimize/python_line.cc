@@ -65,6 +65,8 @@ std::string node_line(const Pipeline& pipeline, const Edit& edit) {
     case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
       return python_call_in_parallel(node, integer_text(edit.value));
+    case EditKind::kParallelUnbounded:
+      return python_call_on_own_threads(node, integer_text(edit.value));
     case EditKind::kPassThroughFilter:
       return integer_text(edit.value).empty()
                  ? ""

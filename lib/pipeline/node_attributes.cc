@@ -92,6 +92,7 @@ void read_flags(const NodeDef& def, Node& node) {
   node.reshuffle_each_iteration = flag(def, "reshuffle_each_iteration", true);
   node.stop_on_empty = flag(def, "stop_on_empty_dataset", false);
   node.inter_op = flag(def, "use_inter_op_parallelism", true);
+  node.own_threads = flag(def, "use_unbounded_threadpool", false);
   for (const char* types : {"output_types", "Toutput_types"})
     if (const auto* value = attribute(def, types); value && value->list().type_size() > 0)
       node.components = value->list().type_size();

@@ -130,6 +130,7 @@ struct Node {
   bool reshuffle_each_iteration = true;
   bool stop_on_empty = false;
   bool inter_op = true;       // use_inter_op_parallelism
+  bool own_threads = false;   // use_unbounded_threadpool
   bool fixed_seed = false;    // shuffle/random source with a constant, non-zero seed
   int components = 1;         // tensors of one element
   bool equal_shapes = false;  // its elements are plain tensors that all have the same shapes

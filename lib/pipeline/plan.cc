@@ -19,6 +19,7 @@ constexpr auto kWords = std::to_array<Word>({
     {EditKind::kSequential, "sequential"},
     {EditKind::kInline, "inline"},
     {EditKind::kParallelInline, "parallel_inline"},
+    {EditKind::kParallelUnbounded, "parallel_unbounded"},
     {EditKind::kPassThroughFilter, "pass_through_filter"},
     {EditKind::kMoveIntoFunction, "move_into_function"},
     {EditKind::kUnfuse, "unfuse"},

@@ -18,6 +18,7 @@ enum class EditKind {
   kSequential,          // node: parallel map (interleave, ...) back to its sequential op
   kInline,              // node: run the function on the caller's thread
   kParallelInline,      // node, value: p calls, body on the single-threaded executor
+  kParallelUnbounded,   // node, value: p calls, each on a thread of its own
   kPassThroughFilter,   // node
   kMoveIntoFunction,    // node, to: the interleave
   kUnfuse,              // node: MapAndBatch back into map and batch

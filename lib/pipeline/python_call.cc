@@ -209,6 +209,11 @@ std::string python_call_in_parallel(const Node& node, const std::string& calls) 
   return takes_calls ? call(node, "num_parallel_calls=" + calls) : "";
 }
 
+std::string python_call_on_own_threads(const Node& map, const std::string& calls) {
+  std::string call = python_call_in_parallel(map, calls);
+  return call.insert(call.size() - 1, ", use_unbounded_threadpool=True");
+}
+
 std::string python_at(const std::string& call, const std::string& place) {
   return call + "  # " + place;
 }

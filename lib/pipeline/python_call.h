@@ -24,6 +24,9 @@ std::string python_call(const Node& node);
 ///   .map(lambda x: (x, keep(x)), num_parallel_calls=4).filter(lambda x, kept: kept)...
 std::string python_call_in_parallel(const Node& node, const std::string& calls);
 
+/// A map with each call in flight on a thread of its own.
+std::string python_call_on_own_threads(const Node& map, const std::string& calls);
+
 /// A call, and where to put it: ".cache()  # after .map(_parse)".
 std::string python_at(const std::string& call, const std::string& place);
 

@@ -70,6 +70,7 @@ std::string settings_of(const Node& node) {
   if (node.source_elements) add(fmt::format("{} elements", *node.source_elements));
   if (!node.deterministic) add("order free");
   if (!node.inter_op) add("inline");
+  if (node.own_threads) add("threads of its own");
   return text;
 }
 

@@ -249,6 +249,9 @@ std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
       return fmt::format("Run the function of {} on its caller's thread", label);
     case EditKind::kParallelInline:
       return fmt::format("Run {} call{} of {} at once, each on one thread", value, plural, label);
+    case EditKind::kParallelUnbounded:
+      return fmt::format("Run {} call{} of {} at once, each on a thread of its own", value, plural,
+                         label);
     case EditKind::kPassThroughFilter:
       if (value == "-") return fmt::format("Compute the predicate of {} inline", label);
       return fmt::format("Compute the predicate of {} in parallel, {} call{} at once", label, value,
@@ -297,6 +300,8 @@ std::string candidate_of(const Rejected& rejected, const Pipeline& pipeline) {
   if (kind == EditKind::kInsertCache) return "a cache after " + label;
   if (kind == EditKind::kInsertPrefetch) return "a prefetch after " + label;
   if (kind == EditKind::kConvert) return "running " + label + " in parallel";
+  if (kind == EditKind::kParallelUnbounded)
+    return "running calls of " + label + " on threads of their own";
   if (kind == EditKind::kSetParallelism) return "more calls of " + label + " at once";
   if (kind == EditKind::kInline) return "running the function of " + label + " inline";
   if (kind == EditKind::kReorder)

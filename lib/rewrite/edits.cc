@@ -17,6 +17,8 @@ void apply_edit(Rewriting& program, const Edit& edit) {
       return make_inline(program, edit);
     case EditKind::kParallelInline:
       return make_parallel_inline(program, edit);
+    case EditKind::kParallelUnbounded:
+      return make_parallel_unbounded(program, edit);
     case EditKind::kPassThroughFilter:
       return make_pass_through_filter(program, edit);
     case EditKind::kMoveIntoFunction:

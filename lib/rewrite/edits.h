@@ -38,6 +38,10 @@ void unfuse(Rewriting& program, const Edit& edit);
 void make_inline(Rewriting& program, const Edit& edit);
 /// ParallelMapV2 whose calls run without a dispatch of their own.
 void make_parallel_inline(Rewriting& program, const Edit& edit);
+
+/// A parallel map whose calls run on threads of their own, use_unbounded_threadpool=true: for
+/// functions that wait.
+void make_parallel_unbounded(Rewriting& program, const Edit& edit);
 /// filter(p) -> inline map(x -> x, p(x)) + filter(x, keep -> keep), which TensorFlow answers
 /// without a call, + inline map(x, keep -> x). The last one keeps the name. With a value the first
 /// map is a parallel one of so many calls: a parallel filter that TensorFlow's own rewrites take.

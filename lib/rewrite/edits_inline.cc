@@ -69,17 +69,37 @@ void make_inline(Rewriting& program, const Edit& edit) {
   make_synchronous_inline(*node);
 }
 
-void make_parallel_inline(Rewriting& program, const Edit& edit) {
-  const auto [body, node] = function_node_of(program, edit.node);
-  if (!is_map(*node)) refuse(fmt::format("{} is no map", node->op()));
-  check_inline(program, *node);
+namespace {
+
+NodeDef& make_parallel_map(Rewriting& program, const Edit& edit) {
+  NodeDef* node = function_node_of(program, edit.node).node;
   Edit parallel = edit;
   parallel.to = "ParallelMapDatasetV2";
   if (node->op() == "MapDataset")
     convert(program, parallel);
   else
     set_parallelism(program, parallel);
-  set_flag(*node, "use_inter_op_parallelism", false);
+  return *node;
+}
+
+}  // namespace
+
+void make_parallel_inline(Rewriting& program, const Edit& edit) {
+  const auto [body, node] = function_node_of(program, edit.node);
+  if (!is_map(*node)) refuse(fmt::format("{} is no map", node->op()));
+  check_inline(program, *node);
+  NodeDef& parallel = make_parallel_map(program, edit);
+  set_flag(parallel, "use_inter_op_parallelism", false);
+  drop_attributes(parallel, {"use_unbounded_threadpool"});
+}
+
+void make_parallel_unbounded(Rewriting& program, const Edit& edit) {
+  const auto [body, node] = function_node_of(program, edit.node);
+  const bool has_form = node->op() == "MapDataset" || node->op() == "ParallelMapDatasetV2";
+  if (!has_form) refuse(fmt::format("{} has no threads of its own", node->op()));
+  NodeDef& parallel = make_parallel_map(program, edit);
+  set_flag(parallel, "use_inter_op_parallelism", true);
+  set_flag(parallel, "use_unbounded_threadpool", true);
 }
 
 namespace {

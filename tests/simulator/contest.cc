@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/waiting_calls.h"
 #include "optimize/ledger.h"
 #include "optimize/modes.h"
 #include "optimize/programme_input.h"
@@ -34,6 +35,8 @@ bool is_legal(const Problem& problem, NodeId id, Mode mode) {
   if (inline_body && !inline_is_legal(node)) return false;
   if (!is_parallel(mode)) return true;
   const NodeCost& cost = problem.cost(id);
+  if (mode == Mode::kParallelUnbounded && !waits_mostly(node, cost, problem.costs.hand_off))
+    return false;
   if (!node.function && node.inner.empty() && cost.work_s < kShortCall_s * cost.elements)
     return false;
   return why_elements_would_change(problem, id).empty();
@@ -236,6 +239,9 @@ std::string describe(const Program& program) {
         break;
       case Mode::kParallel:
         word = fmt::format("parallel {}", setting.parallelism);
+        break;
+      case Mode::kParallelUnbounded:
+        word = fmt::format("own threads {}", setting.parallelism);
         break;
       case Mode::kParallelInline:
         word = fmt::format("pinline {}", setting.parallelism);

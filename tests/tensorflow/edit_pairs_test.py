@@ -188,6 +188,7 @@ KINDS = {
     "sequential": (lambda p: p.op in PARALLEL, one("sequential")),
     "inline": (lambda p: p.op in MAPS, one("inline")),
     "parallel_inline": (lambda p: p.op in MAPS, one("parallel_inline", value=2)),
+    "parallel_unbounded": (lambda p: p.op in MAPS, one("parallel_unbounded", value=5)),
     "pass_through_filter": (lambda p: p.op in FILTERS, one("pass_through_filter")),
     "parallel_predicate": (lambda p: p.op in FILTERS, one("pass_through_filter", value=2)),
     "move_into_function": (lambda p: p.op in MAPS and p.op_below in INTERLEAVES, lambda p: [
@@ -225,6 +226,7 @@ CONFLICTS = (
     (interleaved, "remove", "insert_prefetch", "edit E1 has removed this node"),
     (interleaved, "remove", "rehome_cache", "edit E1 has removed this node"),
     (reading, "parallel_inline", "convert", "it is a ParallelMapDatasetV2 already"),
+    (reading, "parallel_unbounded", "convert", "it is a ParallelMapDatasetV2 already"),
     (reading, "parallel_filter", "parallel_filter", "it is a ParallelFilterDataset already"),
     (reading, "pass_through_filter", "parallel_filter", "MapDataset cannot become"),
     (reading, "pass_through_filter", "parallel_predicate", "MapDataset is no filter"),

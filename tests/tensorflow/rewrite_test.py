@@ -84,6 +84,14 @@ class InlineTest(RewriteTest):
             self.assertEqual([node.attr["use_inter_op_parallelism"].b for node in maps],
                              [False, False])
 
+    def test_calls_on_threads_of_their_own(self):
+        offset = tf.constant(5, tf.int64)
+        dataset = Range(50).map(lambda x: x + offset).map(double, num_parallel_calls=2).batch(4)
+        result = self.assert_same(dataset, on("parallel_unbounded", "MapDataset", value=3),
+                                  on("parallel_unbounded", "ParallelMapDatasetV2", value=16))
+        self.assertEqual([node.attr["use_unbounded_threadpool"].b
+                          for node in nodes_of(result, "ParallelMapDatasetV2")], [True, True])
+
     def test_control_flow_is_refused(self):
         dataset = Range(5).map(lambda x: tf.cond(x > 1, lambda: x + 1, lambda: x - 1))
         graph = plumber_tf.serialize(dataset)

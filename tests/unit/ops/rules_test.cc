@@ -199,6 +199,20 @@ Example waiting_reader() {
           }};
 }
 
+FunctionFacts reading_facts() {
+  FunctionFacts facts;
+  facts.file_reads = {"ReadFile"};
+  return facts;
+}
+
+Example waiting_calls() {
+  Pipeline p = parallel_map(2, reading_facts());
+  p.recorder.emplace().tensorflow_version = "2.21.0";
+  return {p, [](Analysis& a) {
+            for (NodeCost& cost : a.costs.nodes) cost.cpu_s = std::min(cost.cpu_s, 1e-5);
+          }};
+}
+
 Example no_prefetch() {
   PipelineBuilder b;
   b.add("range", "RangeDataset").source(1000).counts(100, 8, 0);
@@ -238,6 +252,7 @@ const std::map<std::string, std::function<Example()>>& examples() {
       {"legacy-op", legacy},
       {"short-epochs", short_epochs},
       {"sequential-op", sequential},
+      {"waiting-calls", waiting_calls},
       {"few-calls", [] { return Example{parallel_map(1)}; }},
       {"cores-busy", [] { return Example{parallel_map(8)}; }},
       {"python-lock", [] { return Example{parallel_map(4, python_facts())}; }},

@@ -2,6 +2,7 @@
 #include "optimize/calls.h"
 
 #include <algorithm>
+#include <set>
 
 #include "catch2_any.h"
 #include "optimize/choices.h"
@@ -55,6 +56,44 @@ TEST_CASE("results in order: several times the calls that run, where calls diffe
   CHECK(calls(4) == 12);
   CHECK(calls(16) == 76);
   CHECK(calls(64) == 379);
+}
+
+/// Files of a far store, read by a map with two calls: 40 ms each, of which 0.4 ms on a core.
+SmallPipeline far_files(const char* version) {
+  SmallPipeline p;
+  const NodeId names = p.source("TensorSliceDataset", {.elements = 8});
+  const NodeId map =
+      p.map(names, "_load", {.work_ms = 8 * 40, .calls = 8, .elements = 8, .bytes = 1e4});
+  p.pipeline[map].function->facts.file_reads = {"ReadFile"};
+  p.analysis.costs.nodes[map].cpu_s = 8 * 0.4e-3;
+  p.pipeline.recorder.emplace().tensorflow_version = version;
+  p.finish(p.batch(map, 8, {.work_ms = 0.1}));
+  return p;
+}
+
+std::set<Mode> ways(const SmallPipeline& p, NodeId id) {
+  const OptimizeOptions options = within(2, 64e9);
+  std::set<Mode> modes;
+  const Choices choices = find_choices(on_cores(p, options), 64e9);
+  for (const ModeChoice& choice : choices.nodes[id].modes) modes.insert(choice.setting.mode);
+  return modes;
+}
+
+TEST_CASE("calls that wait run on threads of their own, as many as keep the cores busy") {
+  const SmallPipeline p = far_files("2.21.0");
+  const NodeId map{1};
+  CHECK(ways(p, map).contains(Mode::kParallelUnbounded));
+  CHECK_FALSE(ways(far_files("2.17.1"), map).contains(Mode::kParallelUnbounded));
+  const OptimizeOptions options = within(2, 64e9);
+  CHECK(most_calls(on_cores(p, options))[map] == 64);
+
+  SmallPipeline busy = p;
+  busy.analysis.costs.nodes[map].cpu_s = 8 * 30e-3;
+  CHECK_FALSE(ways(busy, map).contains(Mode::kParallelUnbounded));
+  SmallPipeline near = p;  // a tenth of the time on a core: two cores are busy with 20 calls
+  near.analysis.costs.nodes[map].cpu_s = 8 * 8e-3;
+  CHECK(most_calls(on_cores(near, options))[map] > 10);
+  CHECK(most_calls(on_cores(near, options))[map] < 64);
 }
 
 TEST_CASE("one reader on the thread that asks: where it has the time and handing over weighs") {

@@ -125,6 +125,20 @@ TEST_CASE("options that leave the order to chance, and unknown permissions") {
   CHECK(verdict(p, edit_of(EditKind::kInsertCache, "nowhere")) == "fine");  // the rewriter says so
 }
 
+TEST_CASE("Python that was called once at a time may keep state") {
+  SmallPipeline p = training();
+  FunctionFacts& facts = p.pipeline[NodeId{3}].function->facts;
+  for (const EditKind kind : {EditKind::kConvert, EditKind::kParallelUnbounded}) {
+    const Edit edit = edit_of(kind, "MapDataset/_3", "ParallelMapDatasetV2", kFour);
+    facts.python = {"EagerPyFunc"};
+    CHECK(verdict(p, edit).find("its function is Python (EagerPyFunc), which may keep state") !=
+          std::string::npos);
+    CHECK(verdict(p, edit, {"stateful-parallel"}) == "fine");
+    facts.python = {"PyFuncStateless"};
+    CHECK(verdict(p, edit) == "fine");
+  }
+}
+
 TEST_CASE("nodes change places only where no element could tell") {
   SmallPipeline p = training();
   const auto move = [&](const char* above, const char* below) {

@@ -88,8 +88,9 @@ TEST_CASE("faults of an edit") {
   CHECK(error_of_edit(R"({"edit": "vectorise", "node": "a"})") ==
         where +
             "there is no edit 'vectorise'\nhint: edits are set_parallelism, convert, "
-            "sequential, inline, parallel_inline, pass_through_filter, move_into_function, "
-            "unfuse, insert_prefetch, set_buffer, insert_cache, rehome_cache, reorder, "
+            "sequential, inline, parallel_inline, parallel_unbounded, pass_through_filter, "
+            "move_into_function, unfuse, insert_prefetch, set_buffer, insert_cache, rehome_cache, "
+            "reorder, "
             "remove, set_options, balance, insert_partial_cache, insert_chunks, lengthen_cycle");
   CHECK(error_of_edit(R"({"edit": "inline"})") ==
         where +

@@ -119,6 +119,8 @@ TEST_CASE("Every edit is a sentence") {
   CHECK(sentence(EditKind::kInline) == "Run the function of map (decode) on its caller's thread.");
   CHECK(sentence(EditKind::kParallelInline, "", 4) ==
         "Run 4 calls of map (decode) at once, each on one thread.");
+  CHECK(sentence(EditKind::kParallelUnbounded, "", 4) ==
+        "Run 4 calls of map (decode) at once, each on a thread of its own.");
   CHECK(sentence(EditKind::kPassThroughFilter) == "Compute the predicate of map (decode) inline.");
   CHECK(sentence(EditKind::kMoveIntoFunction, "read") ==
         "Move map (decode) into the function of read.");

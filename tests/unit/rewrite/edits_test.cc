@@ -65,6 +65,17 @@ TEST_CASE("inline and parallel inline") {
              "use_inter_op_parallelism=false"));
 }
 
+TEST_CASE("calls on threads of their own") {
+  const std::string program = with(kCaptured, "deterministic=\"default\"",
+                                   "deterministic=\"default\" use_inter_op_parallelism=false");
+  const Edit own = edit(EditKind::kParallelUnbounded, "map", 16_calls);
+  const std::string unbounded = rewritten(program, {own});
+  CHECK(unbounded.find("use_inter_op_parallelism=true") != std::string::npos);
+  CHECK(unbounded.find("use_unbounded_threadpool=true") != std::string::npos);
+  const Edit one_thread = edit(EditKind::kParallelInline, "map", 2_calls);
+  CHECK(rewritten(program, {own, one_thread}).find("unbounded") == std::string::npos);
+}
+
 TEST_CASE("an interleave keeps cycle and block length, a batch its place for drop_remainder") {
   const std::string program = R"(stop = 10
 range = RangeDataset(stop) : int64
