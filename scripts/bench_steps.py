@@ -5,7 +5,8 @@
 All orders of a pipeline are compared with one best rate, and their programs are measured alike:
 those of an order in turn in one process, as multiples of the program as written.
 
-Results are added to those of a file (--results), so that a long measurement can be made in pieces.
+`remote` reads files whose reads take 20 ms (tests/tensorflow/slow_disk.py), the others those of
+scripts/make_testdata.py. Results are added to those of a file (--results), so that a long measurement can be made in pieces.
 Needs the built binary (PLUMBER, else on the PATH or build/release/apps/plumber).
 """
 import argparse
@@ -19,13 +20,21 @@ import subprocess
 import sys
 import tempfile
 
-import bench_tf
-import plumber_tf
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "tensorflow"))
+import slow_disk  # noqa: E402
+
+slow_disk.run_again()
+
+import tensorflow as tf  # noqa: E402
+
+import bench_tf  # noqa: E402
+import plumber_tf  # noqa: E402
+
 ENOUGH = 0.95
 NAMES = {"pictures": ROOT / "testdata" / "step_pipelines.py:pictures",
-         "resnet": ROOT / "testdata" / "step_pipelines.py:resnet"}
+         "resnet": ROOT / "testdata" / "step_pipelines.py:resnet",
+         "remote": ROOT / "testdata" / "step_pipelines.py:remote"}
 PARALLEL = {"MapDataset": "ParallelMapDatasetV2", "BatchDatasetV2": "ParallelBatchDataset"}
 
 
@@ -116,9 +125,22 @@ def multiples(source, files, options):
             for place in range(1, len(iterators))]
 
 
+def far_files():
+    """Small pictures and their labels in a folder where each read takes 20 ms."""
+    slow_disk.disk(0, 0.02)
+    for number in range(64):
+        pixels = tf.random.stateless_uniform([48, 48, 3], [number, 0], 0, 255, tf.int32)
+        picture = tf.io.encode_jpeg(tf.cast(pixels, tf.uint8))
+        for kind, content in (("image", picture), ("label", tf.constant(str(number)))):
+            tf.io.write_file(os.path.join(slow_disk.folder(), f"{kind}-{number:02}"), content)
+    return slow_disk.folder()
+
+
 def measure(name, options, found):
     """Yields whenever there is one more order in `found`."""
     source = str(NAMES[name])
+    if name == "remote":
+        options = argparse.Namespace(**{**vars(options), "data": far_files()})
     for _ in range(options.tuned):
         with tempfile.TemporaryDirectory() as folder:
             found["tuned"].append(tuned_rates(source, options, folder))

@@ -73,6 +73,7 @@ Problem load(const LinearProgram& program) {
   glp_set_obj_dir(problem.get(), program.sense == Sense::kMinimise ? GLP_MIN : GLP_MAX);
   load_columns(problem.get(), program);
   load_rows(problem.get(), program);
+  glp_scale_prob(problem.get(), GLP_SF_GM | GLP_SF_EQ | GLP_SF_2N);
   return problem;
 }
 
