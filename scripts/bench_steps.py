@@ -6,7 +6,8 @@ All orders of a pipeline are compared with one best rate, and their programs are
 those of an order in turn in one process, as multiples of the program as written.
 
 `remote` reads files whose reads take 20 ms (tests/tensorflow/slow_disk.py), the others those of
-scripts/make_testdata.py. Results are added to those of a file (--results), so that a long measurement can be made in pieces.
+scripts/make_testdata.py. Results are added to those of a file (--results), so that a long
+measurement can be made in pieces.
 Needs the built binary (PLUMBER, else on the PATH or build/release/apps/plumber).
 """
 import argparse

@@ -86,7 +86,7 @@ bool wants_own_threads(const Inspection& look, NodeId n) {
   return (parallel || may_run_in_parallel(look.pipeline[n], cost)) &&
          look.analysis.setting[n].mode != Mode::kParallelUnbounded &&
          knows_own_threads(look.pipeline) &&
-         waits_mostly(look.pipeline[n], cost, look.analysis.costs.hand_off);
+         waits_often(look.pipeline[n], cost, look.analysis.costs.hand_off);
 }
 
 }  // namespace

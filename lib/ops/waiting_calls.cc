@@ -8,8 +8,8 @@
 
 namespace plumber {
 
-bool waits_mostly(const Node& node, const NodeCost& cost, const HandOff& hand_off) {
-  constexpr double kMostOnCore = 0.5;
+bool waits_often(const Node& node, const NodeCost& cost, const HandOff& hand_off) {
+  constexpr double kMostOnCore = 0.8;
   if (node.kind != Kind::kMap || !node.function) return false;
   const FunctionFacts& facts = node.function->facts;
   const bool can_wait = !facts.file_reads.empty() || !facts.python.empty();

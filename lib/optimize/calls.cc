@@ -202,7 +202,7 @@ PerNode<int> most_calls(const Problem& problem) {
     } else if (cores >= 2) {
       const double running =
           cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
-      if (waits_mostly(problem.node(id), problem.cost(id), problem.costs.hand_off)) {
+      if (waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off)) {
         const double calls = in_pool(problem, id, pauses[id], running).calls;
         most[id] = static_cast<int>(std::min<double>(std::ceil(calls), kMostWaiting));
         continue;

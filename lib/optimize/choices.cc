@@ -134,7 +134,7 @@ bool worth_sequential(const Problem& problem, NodeId id, double all_work_s) {
 bool worth_own_threads(const Problem& problem, NodeId id) {
   if (problem.stock[id].mode == Mode::kParallelUnbounded) return true;
   return knows_own_threads(*problem.pipeline) &&
-         waits_mostly(problem.node(id), problem.cost(id), problem.costs.hand_off) &&
+         waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off) &&
          !problem.options->left_out.contains(EditKind::kParallelUnbounded);
 }
 

@@ -35,7 +35,7 @@ bool is_legal(const Problem& problem, NodeId id, Mode mode) {
   if (inline_body && !inline_is_legal(node)) return false;
   if (!is_parallel(mode)) return true;
   const NodeCost& cost = problem.cost(id);
-  if (mode == Mode::kParallelUnbounded && !waits_mostly(node, cost, problem.costs.hand_off))
+  if (mode == Mode::kParallelUnbounded && !waits_often(node, cost, problem.costs.hand_off))
     return false;
   if (!node.function && node.inner.empty() && cost.work_s < kShortCall_s * cost.elements)
     return false;

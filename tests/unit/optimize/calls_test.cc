@@ -88,7 +88,7 @@ TEST_CASE("calls that wait run on threads of their own, as many as keep the core
   CHECK(most_calls(on_cores(p, options))[map] == 64);
 
   SmallPipeline busy = p;
-  busy.analysis.costs.nodes[map].cpu_s = 8 * 30e-3;
+  busy.analysis.costs.nodes[map].cpu_s = 8 * 35e-3;
   CHECK_FALSE(ways(busy, map).contains(Mode::kParallelUnbounded));
   SmallPipeline near = p;  // a tenth of the time on a core: two cores are busy with 20 calls
   near.analysis.costs.nodes[map].cpu_s = 8 * 8e-3;
