@@ -10,7 +10,7 @@ import textwrap
 import time
 import unittest
 
-from support import BRIDGE, FolderTest, bridge, captured_stderr, plumber_tf, totals
+from support import BRIDGE, FolderTest, bridge, captured_stderr, plumber_tf, record, totals
 import tensorflow as tf
 
 COUNTING = """
@@ -102,7 +102,7 @@ class BareTraceTest(FolderTest):
         for defaults, warned in ((None, 0), (False, 1)):
             if defaults is False:
                 options.experimental_optimization.apply_default_optimizations = False
-            recorder = plumber_tf.record(chosen.with_options(options), 0.1, self.path("t.pb"))
+            recorder = record(chosen.with_options(options), 0.1, self.path("t.pb"), least=34)
             self.assertGreater(recorder.elements(), 33)
             said = [text for text in recorder.warnings if "map_and_filter_fusion" in text]
             self.assertEqual(len(said), warned, recorder.warnings)
