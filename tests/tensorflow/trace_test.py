@@ -48,6 +48,9 @@ class BareTraceTest(FolderTest):
         self.source = self.file("counting.py", COUNTING)
 
     def test_counts_and_facts(self):
+        self.retried(self.check_counts_and_facts)
+
+    def check_counts_and_facts(self):
         done = bridge("trace", f"{self.source}:make", "--arg", "n=400", "--seconds", 1.5,
                       "--no-calibrate", "-o", self.path("t.pb"))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
