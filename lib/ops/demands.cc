@@ -2,6 +2,7 @@
 #include "ops/demands.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/bookkeeping.h"
 #include "ops/hand_off.h"
@@ -65,7 +66,7 @@ class DemandsOf {
     a.elements = window_.total[n].elements;
     if (!opstats_ && !a.below_cache && a.visit_structural && !p_.dumps.empty())
       a.elements = std::max(a.elements, a.visit_ratio * p_.dumps.back().root_elements);
-    a.service_s = service_s(c);
+    a.service_s = std::min(service_s(c), most_service_s(n));
     a.parallelism = parallelism(n);
     a.autotuned = p_[n].autotuned;
     a.buffer_fill = p_[n].buffer_fill;
@@ -79,6 +80,23 @@ class DemandsOf {
     if (after >= kEnough && after >= kEnoughShare * worked)
       return std::max(0.0, c.service_s - c.start_service_s) / after;
     return worked > 0 ? c.service_s / worked : 0;
+  }
+
+  // What the threads of a node had for one element. Where no poll saw most of its elements, those
+  // that were seen may be the slow ones, such as the first read of each file.
+  double most_service_s(NodeId n) const {
+    constexpr double kMostUnseen = 0.5, kAny = std::numeric_limits<double>::infinity();
+    const double due = ratios_.visits[n] * window_.root_elements;
+    const Counters& c = counters(n);
+    if (opstats_ || out_.nodes[n].below_cache || window_.elapsed_s <= 0) return kAny;
+    if (std::max(c.elements, c.worked_elements) >= kMostUnseen * due) return kAny;
+    double threads = 1;
+    for (std::optional<NodeId> at = n; at; at = p_[*at].outer) {
+      const std::optional<double> calls = parallelism(*at);
+      if (!calls) return kAny;
+      threads *= *calls;
+    }
+    return threads * window_.elapsed_s / due;
   }
 
   std::optional<double> parallelism(NodeId n) const {

@@ -238,11 +238,14 @@ class KerasTest(AnnotationTest):
         self.assertIn("tuning its data set", self.said)
         model.fit(dataset, epochs=2, verbose=0)
         self.assertEqual(model.optimizer.iterations.numpy(), 100)
-        began = time.monotonic()
-        dataset = self.call(make)
-        self.assertLess(time.monotonic() - began, 1)
-        self.assertEqual(self.said, "")
-        model.fit(dataset, epochs=1, verbose=0)
+
+        def known():
+            began = time.monotonic()
+            dataset = self.call(make)
+            self.assertLess(time.monotonic() - began, 1)
+            self.assertEqual(self.said, "")
+            return dataset
+        model.fit(self.retried(known), epochs=1, verbose=0)
         self.assertEqual(model.optimizer.iterations.numpy(), 150)
 
 

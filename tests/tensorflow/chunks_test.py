@@ -9,7 +9,7 @@ import unittest
 import tensorflow as tf
 
 from rewriting import Range, RewriteTest, all_ops, edit, elements, is_even, name_of
-from support import plumber_binary, plumber_tf
+from support import plumber_binary, plumber_tf, record
 
 
 def into(source, *nodes, size=7, at_once=3):
@@ -123,7 +123,7 @@ class ChunksByHandTest(RewriteTest):
 
 class ChunksByPlanTest(RewriteTest):
     def plan_for(self, dataset, cores):
-        plumber_tf.record(dataset, 0.4, self.path("trace.pb"))
+        record(dataset, 0.4, self.path("trace.pb"))
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", str(cores), "--mem",
              "4G", "--no-cache", "--format", "json", "-o", self.path("plan.json"), "--rewrite",

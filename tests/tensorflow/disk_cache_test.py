@@ -12,9 +12,10 @@ import tensorflow as tf
 
 import rewriting
 import support
-from support import FolderTest, plumber_tf
+from support import FolderTest, plumber_tf, record
 
 FILES, RECORDS, VALUES = 4, 60, 20_000  # 160 kB an element once it is decoded
+BATCHES = FILES * RECORDS // 8
 
 OTHER_PROCESS = """
 import hashlib
@@ -53,7 +54,7 @@ class DiskCacheTest(FolderTest):
         self.dataset = (tf.data.Dataset.from_tensor_slices(self.names)
                         .flat_map(tf.data.TFRecordDataset).map(decode).batch(8).prefetch(2))
         self.trace = self.path("trace.pb")
-        plumber_tf.record(self.dataset, 1.0, self.trace)
+        record(self.dataset, 1.0, self.trace, least=BATCHES + 1)  # an epoch
 
     def optimize(self, *options):
         done = subprocess.run(
@@ -97,7 +98,7 @@ class DiskCacheTest(FolderTest):
             os.rename(old, new)
         dataset = (tf.data.Dataset.from_tensor_slices(renamed)
                    .flat_map(tf.data.TFRecordDataset).map(decode).batch(8).prefetch(2))
-        plumber_tf.record(dataset, 1.0, self.trace)
+        record(dataset, 1.0, self.trace, least=BATCHES + 1)
         self.assertNotEqual(self.planned_file(self.optimize(*options)), first)
 
     def test_memory_comes_first_where_both_fit(self):

@@ -15,7 +15,7 @@ import unittest
 import tensorflow as tf
 
 from rewriting import Range, RewriteTest, double, edit, elements, is_even
-from support import plumber_tf
+from support import plumber_tf, record
 
 LONG = bool(os.environ.get("PLUMBER_LONG"))
 SHARE = 1 if LONG else 3  # one pair in so many is run
@@ -258,8 +258,9 @@ class Host:
         self.expected = elements(dataset)
         self.longer = elements(make(test.folder, 3))
         trace = test.folder / f"{self.name}.pb"
-        # Counters of whole epochs: without them a part of the files cannot be cached.
-        plumber_tf.record(dataset, 0.2, trace)
+        # Whole epochs, and so many that polls see the end of some: without their counters a part
+        # of the files cannot be cached.
+        record(dataset, 0.2, trace, least=20 * sum(map(len, self.expected)))
         snapshot = plumber_tf.read_trace(trace)
         snapshot.graph.CopyFrom(plumber_tf.serialize(dataset))
         trace.write_bytes(snapshot.SerializeToString())

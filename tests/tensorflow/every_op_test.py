@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from support import ROOT, FolderTest, plumber_binary, plumber_tf
+from support import ROOT, FolderTest, plumber_binary, plumber_tf, record
 import tensorflow as tf
 
 tf.get_logger().setLevel("ERROR")  # deprecated ways to make ops are reached, too
@@ -245,7 +245,7 @@ class EveryOpTest(FolderTest):
                 "folder": str(self.folder)}
 
     def analyzed(self, dataset):
-        plumber_tf.record(dataset, SECONDS, self.path("t.pb"))
+        record(dataset, SECONDS, self.path("t.pb"))
         done = subprocess.run([plumber_binary(), "analyze", self.path("t.pb"), "--format", "json"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -274,7 +274,7 @@ class EveryOpTest(FolderTest):
         self.assertGreaterEqual(len(made), 40)
         for name, make in made:
             with self.subTest(name):
-                self.check(name, self.analyzed(make(files)))
+                self.retried(lambda: self.check(name, self.analyzed(make(files))))
         table = (ROOT / "lib" / "pipeline" / "op_table.cc").read_text("utf-8")
         known = set(re.findall(r'^    \{"(\w+Dataset\w*)"', table, re.MULTILINE))
         used = {re.sub("^Experimental", "", op) for op in self.ops}

@@ -7,7 +7,7 @@ import subprocess
 import tensorflow as tf
 
 from rewriting import RewriteTest, elements
-from support import plumber_binary, plumber_tf
+from support import plumber_binary, plumber_tf, record
 
 SECONDS = 0.35
 
@@ -24,7 +24,7 @@ def noisy(x):
 
 class MovesTest(RewriteTest):
     def optimised(self, dataset, *options, memory="4G"):
-        plumber_tf.record(dataset, SECONDS, self.path("trace.pb"))
+        record(dataset, SECONDS, self.path("trace.pb"))
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", "2", "--mem", memory,
              "--format", "json", "-o", self.path("plan.json"), "--rewrite", self.path("out.pb"),

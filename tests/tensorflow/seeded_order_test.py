@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from rewriting import Range, RewriteTest, elements
-from support import plumber_binary, plumber_tf
+from support import plumber_binary, plumber_tf, record
 import tensorflow as tf
 
 TEXT = tf.constant("x" * 300_000)
@@ -28,7 +28,7 @@ def mixed(dataset, seed=4):
 class SeededOrderTest(RewriteTest):
     def check(self, dataset, *words):
         expected = elements(dataset, epochs=3)
-        plumber_tf.record(dataset, 0.3, self.path("trace.pb"))
+        record(dataset, 0.3, self.path("trace.pb"))
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--think-time", "0", *words,
              "--rewrite", self.path("tuned.pb")], capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that run in the test's own process, for tests of tuning: a real one takes seconds to
 start. Their rates are given, so that what is kept and undone does not depend on the machine."""
-from support import plumber_tf
+from support import plumber_tf, record
 
 
 class InProcess:
@@ -34,7 +34,7 @@ class InProcess:
         plumber_tf._write(path, plumber_tf.serialize(self.dataset).SerializeToString())
 
     def record(self, path, _):
-        return plumber_tf.record(self.dataset, 0.2, path).warnings
+        return record(self.dataset, 0.2, path).warnings
 
     def close(self, **_):
         pass

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -57,6 +58,24 @@ def measured(tests):
         if name.startswith("test"):
             setattr(tests, name, again(test))
     return tests
+
+
+def record(dataset, seconds, path, least=20):
+    """As plumber_tf.record, but from the first element on and of `least` elements: a slow machine
+    may take all of so few seconds for making the iterator, and then nothing is known."""
+    recorder, watched = plumber_tf._prepare(dataset, "bare")
+    end, count = None, 0
+    while end is None or count < least or time.monotonic() < end:
+        for _ in watched:
+            count += 1
+            end = end or time.monotonic() + seconds
+            if count >= least and time.monotonic() >= end:
+                break
+        if not count:
+            raise plumber_tf.Error("the data set is empty")
+    recorder.finish()
+    plumber_tf._write(str(path), recorder.snapshot().SerializeToString())
+    return recorder
 
 
 Done = collections.namedtuple("Done", "returncode stdout stderr")

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from moving import MovesTest, hashed
 from rewriting import Range, all_ops, double, elements
-from support import plumber_binary, plumber_tf
+from support import plumber_binary, plumber_tf, record
 
 
 def map_and_batch(function, size, **how):
@@ -31,7 +31,7 @@ class UnfuseTest(MovesTest):
 
     def ran(self, dataset):
         """The iterators that TensorFlow makes of it, by the names that it gives them."""
-        plumber_tf.record(dataset, 0.1, self.path("again.pb"))
+        record(dataset, 0.1, self.path("again.pb"))
         done = subprocess.run([plumber_binary(), "show", self.path("again.pb"), "--format", "json"],
                               capture_output=True, text=True, check=True)
         return done.stdout

@@ -126,7 +126,7 @@ class Parallelism(ThreadsTest):
     def test_a_busy_accelerator_leaves_cores_idle(self):
         with plumber_tf.trace(numbers().map(work, 2).batch(2).prefetch(2), self.path("t.pb"),
                               calibrate=False) as watched:
-            for _ in zip(range(12), watched):
+            for _ in zip(range(30), watched):  # the time after the last one counts
                 time.sleep(0.05)
         analysis = self.plumber("analyze")
         self.assertEqual(analysis["verdict"], "consumer-bound")

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from rewriting import Range, RewriteTest, all_ops, elements
-from support import bridge_process, plumber_binary, plumber_tf
+from support import bridge_process, plumber_binary, plumber_tf, record
 import tensorflow as tf
 
 TEXT = tf.constant("x" * 1_000_000)  # half a millisecond of work for one thread
@@ -23,7 +23,7 @@ class OptimizeTest(RewriteTest):
     on stderr."""
 
     def optimize(self, dataset, *words, seconds=0.3):
-        plumber_tf.record(dataset, seconds, self.path("trace.pb"))
+        record(dataset, seconds, self.path("trace.pb"))
         return self.optimize_trace(*words)
 
     def optimize_trace(self, *words):
@@ -85,7 +85,7 @@ class MixtureTest(OptimizeTest):
     """A cache would freeze the draw of one epoch."""
 
     def cache_of(self, dataset):
-        plumber_tf.record(dataset, 0.2, self.path("trace.pb"))
+        record(dataset, 0.2, self.path("trace.pb"))
         root = next(node for node in reversed(self.analyze()["nodes"])
                     if node["op"] == "DirectedInterleaveDataset")
         return root["cache"]
@@ -116,7 +116,7 @@ class SharedStateTest(OptimizeTest):
     def test_one_shuffle_used_twice(self):
         shuffled = Range(40).map(work).shuffle(40)
         dataset = tf.data.Dataset.zip(shuffled, shuffled)
-        plumber_tf.record(dataset, 0.3, self.path("trace.pb"))
+        record(dataset, 0.3, self.path("trace.pb"))
         done = subprocess.run(
             [plumber_binary(), "optimize", self.path("trace.pb"), "--cores", "8", "--mem", "8G",
              "--rewrite", self.path("tuned.pb")], capture_output=True, text=True, check=False)
