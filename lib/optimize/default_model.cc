@@ -146,22 +146,39 @@ void say_which_cache_follows(const Pipeline& pipeline, std::vector<Edit>& edits)
   }
 }
 
+/// All that a plan says of its rate is said of the mean over an epoch, of which the partial cache
+/// serves a share; its bound is that of the rest.
+void mix_in_hits(const ChosenMoves& moves, OptimizeResult& result) {
+  Predicted& predicted = result.predicted;
+  const auto mix = [&](double& rate) {
+    rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
+  };
+  const auto mix_gain = [&](double now, double& gain) {
+    double then = now + gain;
+    mix(then);
+    mix(now);
+    gain = then - now;
+  };
+  predicted.first_epoch_per_s = predicted.after_per_s;
+  predicted.cached_share = moves.hit_share;
+  mix_gain(predicted.after_per_s, result.more.core_gain_per_s);
+  if (result.more.disk_gain_per_s) mix_gain(predicted.after_per_s, *result.more.disk_gain_per_s);
+  if (predicted.sensitivity) {
+    mix(predicted.sensitivity->low_per_s);
+    mix(predicted.sensitivity->high_per_s);
+  }
+  for (double* rate :
+       {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
+    mix(*rate);
+  if (predicted.before_per_s > 0)
+    predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+}
+
 /// The moves come first, and the result speaks of nodes of the pipeline as traced.
 void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResult& result) {
   result.rejected.insert(result.rejected.end(), moves.rejected.begin(), moves.rejected.end());
   if (moves.edits.empty()) return;
-  if (moves.hit_share > 0) {
-    Predicted& predicted = result.predicted;
-    const auto mix = [&](double& rate) {
-      rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
-    };
-    predicted.first_epoch_per_s = predicted.after_per_s;
-    for (double* rate :
-         {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
-      mix(*rate);
-    if (predicted.before_per_s > 0)
-      predicted.speedup = predicted.after_per_s / predicted.before_per_s;
-  }
+  if (moves.hit_share > 0) mix_in_hits(moves, result);
   // A partial cache comes last: it copies what lies below it, as the plan has made it.
   const auto is_cut = [](const Edit& edit) { return edit.kind == EditKind::kInsertPartialCache; };
   std::vector<Edit>& edits = result.plan.edits;

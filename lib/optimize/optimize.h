@@ -75,8 +75,9 @@ struct Predicted {
   std::pair<double, double> range_per_s{0, 0};
   bool upper_bound = false;
   bool lower_bound = false;
-  std::string why;     // why a range or a bound, or what the number rests on
-  double speedup = 1;  // after / before
+  std::string why;          // why a range or a bound, or what the number rests on
+  double speedup = 1;       // after / before
+  double cached_share = 0;  // of an epoch, by a partial cache; the bound is that of the rest
   std::optional<double> cache_pays_after_epochs;
   std::optional<Bound> bound;
   std::optional<Sensitivity> sensitivity;

@@ -59,6 +59,20 @@ void add_cache_sentence(Prose& prose, const Predicted& predicted) {
   prose.sentences.push_back(std::move(sentence));
 }
 
+Sentence bound_sentence(const Pipeline& pipeline, const OptimizeResult& result) {
+  const Predicted& predicted = result.predicted;
+  const bool part = predicted.cached_share > 0;
+  Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
+  if (part) sentence.pattern = "In the part of an epoch that is not cached, ";
+  sentence += limit_of(pipeline, *predicted.bound);
+  if (part)
+    sentence +=
+        {"; with the {} that are, the mean is {}",
+         {{Unit::kShare, predicted.cached_share}, {Unit::kPerSecond, predicted.after_per_s}}};
+  sentence.pattern += ".";
+  return sentence;
+}
+
 void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   if (predicted.as_traced_per_s) {
@@ -71,10 +85,7 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
   add_sensitivity_sentence(prose, predicted);
   add_cache_sentence(prose, predicted);
   if (predicted.bound) {
-    Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
-    sentence += limit_of(pipeline, *predicted.bound);
-    sentence.pattern += ".";
-    prose.sentences.push_back(std::move(sentence));
+    prose.sentences.push_back(bound_sentence(pipeline, result));
   }
 }
 
@@ -150,6 +161,8 @@ Section predicted_section(const Pipeline& pipeline, const OptimizeResult& result
        {"why", "", Unit::kNone, predicted.why},
        {"speedup", "", Unit::kNone, predicted.speedup},
        {"cache_pays_after_epochs", "", Unit::kNone, value_of(predicted.cache_pays_after_epochs)}}};
+  if (predicted.cached_share > 0)
+    fields.fields.push_back({"cached_share", "", Unit::kShare, predicted.cached_share});
   if (predicted.bound) {
     for (Field& field : bound_fields(pipeline, *predicted.bound, "bound.")) {
       fields.fields.push_back(std::move(field));
