@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/quantity.h"
 #include "commands.h"
 #include "ops/analysis.h"
 #include "option_values.h"
@@ -29,7 +28,7 @@ ExitCode run_analyze(const Options& options, const Globals& globals) {
   protect_files(files_of(options.trace), {options.output.path});
   AnalysisOptions how;
   if (!options.think_time.empty()) {
-    how.think_time_s = parse_duration_s(options.think_time, "--think-time");
+    how.think_time_s = parse_time_s(options.think_time, "--think-time");
   }
   how.processes = processes_of(options.processes);
   const Pipeline pipeline = build_pipeline(load(options.trace));

@@ -25,6 +25,11 @@ docs/cluster.md says what the files hold.)";
 }  // namespace
 
 double parse_count(const std::string& text, const std::string& where, double most) {
+  const std::size_t dash = text.find('-', 1);
+  if (dash != std::string::npos && text.find_first_not_of("0123456789-") == std::string::npos) {
+    throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a number",
+                "a range is written " + text.substr(0, dash) + ".." + text.substr(dash + 1));
+  }
   const double number = parse_positive(text, where);
   if (number != std::floor(number)) {
     throw Error(ErrorKind::kUsage, where, "'" + text + "' is not a whole number",

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/quantity.h"
 #include "base/suggest.h"
 #include "cluster/model_file.h"
 #include "cluster/plan.h"
@@ -88,7 +87,7 @@ Spot spot_of(const Options& options, const Model& model) {
   spot.from_runs = spot.used && !told && model.interruptions.has_value();
   spot.interruptions_per_hour =
       spot.from_runs ? model.interruptions->per_machine_hour() : told.value_or(0);
-  if (!options.restart.empty()) spot.restart_s = parse_duration_s(options.restart, "--restart");
+  if (!options.restart.empty()) spot.restart_s = parse_time_s(options.restart, "--restart");
   if (told && !never && options.restart.empty()) {
     refuse_usage("--interruptions-per-hour", "what does an interruption cost?",
                  "--restart 3min: the time until training goes on");

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/quantity.h"
 #include "base/suggest.h"
 #include "commands.h"
 #include "curve_option.h"
@@ -81,18 +80,6 @@ std::set<Permission> permissions_of(const std::string& list) {
   return permissions;
 }
 
-// Bytes without a unit are allowed, but so few are a slip for gigabytes.
-double memory_of(const std::string& text) {
-  constexpr double kLeast_bytes = 1024;
-  const auto bytes = static_cast<double>(parse_bytes(text, "--mem"));
-  const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
-  if (bare && bytes < kLeast_bytes) {
-    throw Error(ErrorKind::kUsage, "--mem", fmt::format("{} is {} bytes", text, text),
-                fmt::format("for GiB write --mem {}G", text));
-  }
-  return bytes;
-}
-
 std::vector<std::string> optional_words() {
   std::vector<std::string> words;
   for (const EditKind kind : optional_edits()) words.push_back(edit_word(kind));
@@ -121,7 +108,7 @@ double rate_of_steps(const Options& options) {
     throw Error(ErrorKind::kUsage, "--step-time", "--target-rate says the same in another way",
                 "give one of them");
   }
-  const double step_s = parse_duration_s(options.step_time, "--step-time");
+  const double step_s = parse_time_s(options.step_time, "--step-time");
   if (step_s > 0) return refuse_rate_beyond(1 / step_s, options.step_time, "--step-time");
   throw Error(ErrorKind::kUsage, "--step-time", "'" + options.step_time + "' is not above 0",
               "write --step-time 20ms");
@@ -149,7 +136,7 @@ OptimizeOptions options_of(const Options& options) {
                 fmt::format("give up to {}", kMostCores));
   }
   if (!options.memory.empty()) {
-    how.limits.memory_bytes = memory_of(options.memory);
+    how.limits.memory_bytes = parse_size(options.memory, "--mem", "--mem ");
   }
   how.limits.disks = disks_of(options.disks);
   if (!options.disk_cache.empty()) {
@@ -185,7 +172,7 @@ OptimizeOptions options_of(const Options& options) {
 AnalysisOptions analysis_options(const Options& options) {
   AnalysisOptions how;
   if (!options.think_time.empty())
-    how.think_time_s = parse_duration_s(options.think_time, "--think-time");
+    how.think_time_s = parse_time_s(options.think_time, "--think-time");
   return how;
 }
 

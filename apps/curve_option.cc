@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/quantity.h"
 #include "option_values.h"
 
 namespace plumber {
@@ -21,7 +20,7 @@ constexpr double kMostCores = 100'000;
 
 double value_of_sweep(Swept what, const std::string& text) {
   const double value = what == Swept::kCores ? parse_positive(text, "--curve cores")
-                                             : static_cast<double>(parse_bytes(text, "--curve"));
+                                             : parse_size(text, "--curve", "--curve memory=");
   if (!(value > 0)) refuse("'" + text + "' is not above 0");
   if (what == Swept::kCores && value > kMostCores) refuse("no machine has so many cores");
   return value;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/quantity.h"
 #include "ops/disk_file.h"
+#include "option_values.h"
 
 namespace plumber {
 namespace {
@@ -19,7 +20,13 @@ bool is_rate(const std::string& text) {
 
 DiskCurve curve_of(const std::string& text) {
   if (!is_rate(text)) return read_disk_file(read_file(text), text);
+  constexpr double kLeast_bytes_per_s = 1024;
   const double rate = parse_bytes_per_s(text, "--disk");
+  if (rate > 0 && rate < kLeast_bytes_per_s) {
+    const std::string number = text.substr(0, text.find_first_not_of("0123456789."));
+    throw Error(ErrorKind::kUsage, "--disk", "'" + text + "' is less than any disk reads",
+                "for MB write --disk " + number + "MB/s");
+  }
   if (rate > 0) return flat_disk(rate);
   throw Error(ErrorKind::kUsage, "--disk", "'" + text + "' is not above 0",
               "leave it out for a disk without limit");
@@ -87,7 +94,7 @@ DiskCache disk_cache_of(const std::string& text, const std::vector<Disk>& disks)
   while (cache.folder.size() > 1 && cache.folder.ends_with('/')) cache.folder.pop_back();
   if (cache.folder.empty())
     throw Error(ErrorKind::kUsage, "--disk-cache", "'" + text + "' has no folder", kWayOut);
-  cache.room_bytes = static_cast<double>(parse_bytes(size, "--disk-cache"));
+  cache.room_bytes = parse_size(size, "--disk-cache", "--disk-cache " + cache.folder + ":");
   const auto disk = disk_of(disks, cache.folder);
   cache.assumed = !disk;
   cache.read_bytes_per_s = disk ? disk_rate(disks[*disk].curve, 1) : kAssumedDisk_bytes_per_s;

@@ -5,12 +5,17 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/quantity.h"
 
 namespace plumber {
 
 namespace {
 
 constexpr std::string_view kPowers = "kMG";  // of 1000, as reports print rates
+
+bool is_bare(const std::string& text) {
+  return text.find_first_not_of("0123456789.") == std::string::npos;
+}
 
 }  // namespace
 
@@ -34,6 +39,22 @@ double parse_positive(const std::string& text, const std::string& where,
   }
   if (number <= 0) throw Error(ErrorKind::kUsage, where, "'" + text + "' is not above 0", hint);
   return number;
+}
+
+double parse_size(const std::string& text, const std::string& where, const std::string& prefix) {
+  constexpr double kLeast_bytes = 1024;
+  const auto bytes = static_cast<double>(parse_bytes(text, where));
+  if (!is_bare(text) || bytes >= kLeast_bytes) return bytes;
+  throw Error(ErrorKind::kUsage, where,
+              text + (bytes == 1 ? " is 1 byte" : " is " + text + " bytes"),
+              "for GiB write " + prefix + text + "G");
+}
+
+double parse_time_s(const std::string& text, const std::string& where) {
+  const double time_s = parse_duration_s(text, where);
+  if (!is_bare(text) || time_s < 1) return time_s;
+  throw Error(ErrorKind::kUsage, where, "'" + text + "' has no unit",
+              "write " + where + " " + text + "ms, or " + text + "s for seconds");
 }
 
 void add_processes(CLI::App& command, std::string& value, const std::string& purpose) {

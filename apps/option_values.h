@@ -29,6 +29,13 @@ double refuse_rate_beyond(double rate_per_s, const std::string& text, const std:
 /// A rate of root elements above 0: "500" or "500/s".
 double parse_rate(const std::string& text, const std::string& where);
 
+/// A size. Bytes without a unit are allowed, but so few are a slip for gigabytes; `prefix` is what
+/// stands before it, such as "--mem ".
+double parse_size(const std::string& text, const std::string& where, const std::string& prefix);
+
+/// A duration. Seconds without a unit are allowed below 1: "20" may be 20 ms, 20 s or 20 min.
+double parse_time_s(const std::string& text, const std::string& where);
+
 /// --processes-per-host: a whole number from 1 on; an empty text is 1.
 void add_processes(CLI::App& command, std::string& value, const std::string& purpose);
 double processes_of(const std::string& text);

@@ -1900,19 +1900,52 @@ def _is_fixed(program, again):
     return form is not None and form == again.fixed_form()
 
 
-def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
+class _OutOfTime(Exception):
+    pass
+
+
+def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60, within=None,
+                  progress=None):
     """Judges whether two Programs give the same elements. Each has a process of its own, because
-    the seeds of shuffles and memory caches belong to a process."""
+    the seeds of shuffles and memory caches belong to a process. One look at a program takes up to
+    `seconds`, all of them up to `within` if it is given; progress(text) is told what is done."""
+    end = math.inf
+    if within is not None:  # a first judgement takes four looks
+        end, seconds = time.monotonic() + within, min(seconds, within / 4)
+    say = progress or (lambda text: None)
+
+    def again(look):
+        def look_in_time(program):
+            if time.monotonic() > end:
+                raise _OutOfTime
+            say("they differ, which may be chance: running each once more")
+            found = look(program)
+            if time.monotonic() > end:
+                raise _OutOfTime
+            return found
+        return look_in_time
+
+    try:
+        return _same_elements(a, b, elements, epoch_elements, seconds, say, again)
+    except _OutOfTime:
+        return Sameness("unknown", "not comparable: random, and too slow to run it often enough "
+                        f"within {within:g} s")
+
+
+def _same_elements(a, b, elements, epoch_elements, seconds, say, again):
+    say(f"comparing {elements} elements of each")
     one = a.digests(elements=elements, seconds=seconds)
     count = max(1, len(one["digests"]))
     limit = count + 1 if one["fault"] else count
     other = b.digests(elements=limit, seconds=seconds)
     if one["fault"] or other["fault"]:
-        return _decided(a, b, (one, other), lambda program: program.digests(
-            elements=limit, seconds=seconds), _judge_ends)
+        return _decided(a, b, (one, other), again(lambda program: program.digests(
+            elements=limit, seconds=seconds)), _judge_ends)
     first, second = one["digests"], other["digests"]
     if not other["complete"] and 0 < len(second) < count:  # slower, which is no difference
         count, first = len(second), first[:len(second)]
+    if not first and not one["complete"] or not second and not other["complete"]:
+        return Sameness("unknown", f"not comparable: no element within {seconds:g} s")
     if first == second:
         return Sameness("equal", f"equal, bit for bit and in order ({len(first)} elements)")
 
@@ -1922,7 +1955,9 @@ def same_elements(a, b, *, elements=256, epoch_elements=5000, seconds=60):
         rows = program.digests(elements=epoch_elements, seconds=seconds, one_epoch=True)
         return {"elements": found, "rows": rows["digests"] if rows["complete"] else None}
 
-    return _decided(a, b, (side(a, first), side(b, second)), side, judge)
+    say(f"they differ in order or by chance: looking for an epoch of up to {epoch_elements} "
+        f"rows in each, at most {seconds:g} s")
+    return _decided(a, b, (side(a, first), side(b, second)), again(side), judge)
 
 
 # Ops with a state, or that read a file, which give the same each time. Others may not.
@@ -2011,13 +2046,18 @@ def too_noisy(ratios):
 
 
 def _command_compare(options):
+    def say(text):
+        print(f"plumber_tf: {text}", file=sys.stderr, flush=True)
+
     how = {"trace": options.trace}
     how.update(_how_to_run(options.b, options.a, options.plan))
     rates = []
     with Program(options.a, options.arg) as a, Program(options.b, options.arg, **how) as b:
-        sameness = same_elements(a, b, elements=options.elements)
-        print(f"elements: {sameness.text}")
+        sameness = same_elements(a, b, elements=options.elements, within=options.limit,
+                                 progress=say)
+        print(f"elements: {sameness.text}", flush=True)
         if options.rounds:
+            say(f"measuring both in turn: {options.rounds} rounds of {options.seconds:g} s each")
             rates = rates_in_turn([a, b], options.rounds, options.seconds)
     if rates:
         for name, side, values in zip("AB", (options.a, options.b), rates):
@@ -3140,8 +3180,11 @@ def _parser():
     command.add_argument("--plan", metavar="plan.json", help="run B with the plan's environment")
     command.add_argument("--elements", type=int, default=256, metavar="N",
                          help="elements compared in order (default: 256)")
+    command.add_argument("--limit", type=_positive, default=120.0, metavar="S",
+                         help="for comparing the elements, rates not included (default: 120)")
     command.add_argument("--rounds", type=int, default=5, metavar="N", help="0: no rates")
-    command.add_argument("--seconds", type=_positive, default=2.0, metavar="S", help="a run")
+    command.add_argument("--seconds", type=_positive, default=2.0, metavar="S",
+                         help="a run of the rates, of which there are two a round (default: 2)")
     command.set_defaults(run=_command_compare)
     command = commands.add_parser("verify", help="same elements, in a child with a time limit?")
     command.add_argument("original", metavar="TRACE|PIPELINE.py:function")

@@ -74,7 +74,7 @@ Error wrong(std::string_view text, const std::string& where, const char* what, c
 constexpr char kSizeHint[] =
     "write 300G or 300GiB (units of 2^30), 300GB (units of 10^9), 1.5T, 512M or plain bytes";
 constexpr char kRateHint[] = "write 200MB/s, 1.5G/s or 500000/s";
-constexpr char kDurationHint[] = "write 5ms, 0.2s, 2min or plain seconds such as 0.2";
+constexpr char kDurationHint[] = "write 5ms, 0.2s, 2min or plain seconds below 1 such as 0.2";
 
 /// No value where the text is no size.
 std::optional<int64_t> bytes_of(std::string_view text, bool& too_large) {

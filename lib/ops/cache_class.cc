@@ -104,7 +104,10 @@ class Judge {
       return format("{} above it keeps its elements already", said(p_[*above.cache]));
     if (elements_[n].kind == Cardinality::Kind::kInfinite)
       return format("{} makes it endless", said(p_[endless_[n]]));
-    if (!is_known(elements_[n])) return "how many elements an epoch has is not known";
+    if (!is_known(elements_[n]))
+      return "how many elements an epoch has is not known; say so by "
+             ".apply(tf.data.experimental.assert_cardinality(N)), or trace an epoch to its end "
+             "without .repeat()";
     if (above.cutter)
       return format("{} above it may not read it to its end; then TensorFlow throws the cache away",
                     said(p_[*above.cutter]));

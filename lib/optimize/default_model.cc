@@ -85,7 +85,7 @@ std::string over_budget_text(const Problem& problem, const PlannedMemory& memory
 }
 
 void warn(const Problem& problem, const BestPlan& plan, OptimizeResult& result) {
-  if (plan.over_budget) {
+  if (plan.over_budget && !result.provision) {  // else less was bought, and that will do
     result.warnings.push_back(over_budget_text(problem, result.memory, plan.fits));
   }
   const double gap = 1 - plan.found.bound_period_s / plan.found.best.period_s;
@@ -114,7 +114,8 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
   }
 }
 
-/// What the program itself does, under TensorFlow's default rewrites: moves left out.
+/// What the program itself does, under TensorFlow's default rewrites and within the limits that
+/// were given: moves left out, and what a target does without.
 void compare_with(const Problem& original, OptimizeResult& result) {
   const double period_s = evaluate(original, original.stock).period_s;
   Predicted& predicted = result.predicted;
@@ -145,22 +146,39 @@ void say_which_cache_follows(const Pipeline& pipeline, std::vector<Edit>& edits)
   }
 }
 
+/// All that a plan says of its rate is said of the mean over an epoch, of which the partial cache
+/// serves a share; its bound is that of the rest.
+void mix_in_hits(const ChosenMoves& moves, OptimizeResult& result) {
+  Predicted& predicted = result.predicted;
+  const auto mix = [&](double& rate) {
+    rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
+  };
+  const auto mix_gain = [&](double now, double& gain) {
+    double then = now + gain;
+    mix(then);
+    mix(now);
+    gain = then - now;
+  };
+  predicted.first_epoch_per_s = predicted.after_per_s;
+  predicted.cached_share = moves.hit_share;
+  mix_gain(predicted.after_per_s, result.more.core_gain_per_s);
+  if (result.more.disk_gain_per_s) mix_gain(predicted.after_per_s, *result.more.disk_gain_per_s);
+  if (predicted.sensitivity) {
+    mix(predicted.sensitivity->low_per_s);
+    mix(predicted.sensitivity->high_per_s);
+  }
+  for (double* rate :
+       {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
+    mix(*rate);
+  if (predicted.before_per_s > 0)
+    predicted.speedup = predicted.after_per_s / predicted.before_per_s;
+}
+
 /// The moves come first, and the result speaks of nodes of the pipeline as traced.
 void add_moves(const Pipeline& pipeline, const ChosenMoves& moves, OptimizeResult& result) {
   result.rejected.insert(result.rejected.end(), moves.rejected.begin(), moves.rejected.end());
   if (moves.edits.empty()) return;
-  if (moves.hit_share > 0) {
-    Predicted& predicted = result.predicted;
-    const auto mix = [&](double& rate) {
-      rate = mixed_rate_per_s(moves.hit_share, moves.hit_rate_per_s, rate);
-    };
-    predicted.first_epoch_per_s = predicted.after_per_s;
-    for (double* rate :
-         {&predicted.after_per_s, &predicted.range_per_s.first, &predicted.range_per_s.second})
-      mix(*rate);
-    if (predicted.before_per_s > 0)
-      predicted.speedup = predicted.after_per_s / predicted.before_per_s;
-  }
+  if (moves.hit_share > 0) mix_in_hits(moves, result);
   // A partial cache comes last: it copies what lies below it, as the plan has made it.
   const auto is_cut = [](const Edit& edit) { return edit.kind == EditKind::kInsertPartialCache; };
   std::vector<Edit>& edits = result.plan.edits;
@@ -215,6 +233,7 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   }
   // From here on the limits are fixed.
   result.limits = within.limits;
+  const Problem given = make_problem(pipeline, analysis, options, machine_of(options.limits));
   const Problem original = make_problem(pipeline, analysis, within, machine_of(within.limits));
   // A target that is reached with the nodes where they are.
   if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(original, target_per_s))
@@ -228,8 +247,8 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   if (!moves.edits.empty()) {
     if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
     if (plan.fits) result.status = PlanStatus::kOptimal;
-    compare_with(original, result);
   }
+  if (result.status == PlanStatus::kOptimal) compare_with(given, result);
   const std::optional<Bound> bound = result.predicted.bound;
   add_moves(pipeline, moves, result);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;

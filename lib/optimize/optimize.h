@@ -69,14 +69,15 @@ struct Sensitivity {
 
 struct Predicted {
   std::optional<double> as_traced_per_s;
-  double before_per_s = 0;                  // stock TensorFlow, default options
+  double before_per_s = 0;                  // stock TensorFlow, default options, all that was given
   std::optional<double> first_epoch_per_s;  // nullopt: what fills a cache did not run
   double after_per_s = 0;
   std::pair<double, double> range_per_s{0, 0};
   bool upper_bound = false;
   bool lower_bound = false;
-  std::string why;     // why a range or a bound, or what the number rests on
-  double speedup = 1;  // after / before
+  std::string why;          // why a range or a bound, or what the number rests on
+  double speedup = 1;       // after / before
+  double cached_share = 0;  // of an epoch, by a partial cache; the bound is that of the rest
   std::optional<double> cache_pays_after_epochs;
   std::optional<Bound> bound;
   std::optional<Sensitivity> sensitivity;
@@ -142,7 +143,8 @@ struct PlannedDisk {
 struct OptimizeResult {
   ModelKind model = ModelKind::kDefault;
   PlanStatus status = PlanStatus::kNoChange;
-  Limits limits;
+  Limits limits;  // of the plan: with a target, what it takes
+  Limits given;   // of stock TensorFlow, with which a plan is compared
   std::vector<std::string> permissions;
   Predicted predicted;
   LpResult lp;
@@ -154,6 +156,9 @@ struct OptimizeResult {
   PlannedDisk disk;
   std::vector<std::string> warnings;
 };
+
+/// True if the plan is for less than was given, and stock TensorFlow is judged with all of it.
+bool takes_less(const OptimizeResult& result);
 
 /// Solves for the plan. Never throws for an infeasible target: that is a status.
 OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,

@@ -23,10 +23,29 @@ RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
   return point;
 }
 
+/// Memory buys nothing until a cache fits: a staircase, whose knee is the top of its last big step.
+void find_last_step(RateCurve& curve) {
+  constexpr double kBigStep = 0.1;  // of the highest rate
+  const std::vector<RatePoint>& points = curve.points;
+  const double most = points.empty() ? 0 : points.back().rate_per_s;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    if (points[i].rate_per_s - points[i - 1].rate_per_s >= kBigStep * most && most > 0) last = i;
+  if (last == 0) {
+    curve.why = "the curve is flat";
+  } else if (last + 1 == points.size()) {
+    curve.why = "it still rises at its end";
+  } else {
+    curve.knee = last;
+    curve.method = "last-step";
+  }
+}
+
 void find_knee_of(RateCurve& curve) {
+  if (curve.what == Swept::kMemory) return find_last_step(curve);
   std::vector<double> x, y;
   for (const RatePoint& point : curve.points) {
-    x.push_back(curve.what == Swept::kCores ? point.cores : point.memory_bytes);
+    x.push_back(point.cores);
     y.push_back(point.rate_per_s);
   }
   const KneeOptions shape{Curve::kConcave, Direction::kIncreasing};

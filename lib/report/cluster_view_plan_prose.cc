@@ -53,7 +53,8 @@ void add_robustness_sentence(Prose& prose, const ClusterPlan& plan) {
        {Unit::kNone,
         dollars_text(robust.cost_usd.first) + " to " + dollars_text(robust.cost_usd.second)}}};
   if (plan.some_at_most()) {
-    sentence.pattern += "what beats it is open where others are upper bounds.";
+    sentence.pattern +=
+        "other configurations are known as upper bounds only, so that one of them may be better.";
     prose.sentences.push_back(sentence);
     return;
   }

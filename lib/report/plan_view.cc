@@ -59,6 +59,20 @@ void add_cache_sentence(Prose& prose, const Predicted& predicted) {
   prose.sentences.push_back(std::move(sentence));
 }
 
+Sentence bound_sentence(const Pipeline& pipeline, const OptimizeResult& result) {
+  const Predicted& predicted = result.predicted;
+  const bool part = predicted.cached_share > 0;
+  Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
+  if (part) sentence.pattern = "In the part of an epoch that is not cached, ";
+  sentence += limit_of(pipeline, *predicted.bound);
+  if (part)
+    sentence +=
+        {"; with the {} that are, the mean is {}",
+         {{Unit::kShare, predicted.cached_share}, {Unit::kPerSecond, predicted.after_per_s}}};
+  sentence.pattern += ".";
+  return sentence;
+}
+
 void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   if (predicted.as_traced_per_s) {
@@ -71,10 +85,7 @@ void add_expectations(Prose& prose, const Pipeline& pipeline, const OptimizeResu
   add_sensitivity_sentence(prose, predicted);
   add_cache_sentence(prose, predicted);
   if (predicted.bound) {
-    Sentence sentence{result.status == PlanStatus::kOptimal ? "Then " : "There, ", {}};
-    sentence += limit_of(pipeline, *predicted.bound);
-    sentence.pattern += ".";
-    prose.sentences.push_back(std::move(sentence));
+    prose.sentences.push_back(bound_sentence(pipeline, result));
   }
 }
 
@@ -126,7 +137,18 @@ void add_overview(Report& report, const OptimizeResult& result) {
   report.sections.push_back(json_field("permissions", result.permissions));
 }
 
-Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) {
+// What stock TensorFlow is judged with, where the plan takes less.
+void add_given(const OptimizeResult& result, Fields& fields) {
+  if (!takes_less(result)) return;
+  const Limits& given = result.given;
+  fields.fields.push_back({"before_with.cores", "", Unit::kCount, given.cores});
+  fields.fields.push_back({"before_with.memory_bytes", "", Unit::kBytes, given.memory_bytes});
+  fields.fields.push_back(
+      {"before_with.disk_bytes_per_s", "", Unit::kBytesPerSecond, disk_rate_of(given.disks)});
+}
+
+Section predicted_section(const Pipeline& pipeline, const OptimizeResult& result) {
+  const Predicted& predicted = result.predicted;
   Fields fields{
       {{"as_traced_per_s", "", Unit::kPerSecond, value_of(predicted.as_traced_per_s)},
        {"before_per_s", "", Unit::kPerSecond, predicted.before_per_s},
@@ -139,6 +161,8 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
        {"why", "", Unit::kNone, predicted.why},
        {"speedup", "", Unit::kNone, predicted.speedup},
        {"cache_pays_after_epochs", "", Unit::kNone, value_of(predicted.cache_pays_after_epochs)}}};
+  if (predicted.cached_share > 0)
+    fields.fields.push_back({"cached_share", "", Unit::kShare, predicted.cached_share});
   if (predicted.bound) {
     for (Field& field : bound_fields(pipeline, *predicted.bound, "bound.")) {
       fields.fields.push_back(std::move(field));
@@ -155,6 +179,7 @@ Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) 
   } else {
     fields.fields.push_back({"sensitivity", "", Unit::kNone, {}});
   }
+  add_given(result, fields);
   return {"predicted", "", fields};
 }
 
@@ -268,7 +293,7 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
   Report report;
   report.sections.push_back({"", "", headline(pipeline, result)});
   add_overview(report, result);
-  report.sections.push_back(predicted_section(pipeline, result.predicted));
+  report.sections.push_back(predicted_section(pipeline, result));
   report.sections.push_back(provision_section(result.provision));
   report.sections.push_back(edits_section(pipeline, result.plan.edits));
   add_housekeeping(report, result.plan.edits);

@@ -89,6 +89,13 @@ class SamenessTest(unittest.TestCase):
         self.assertEqual(self.verdict("plain", "shorter"),
                          ("different", "different: 40 elements against 5"))
 
+    def test_it_says_what_it_does_and_ends_in_time(self):
+        said = []
+        same = self.verdict("shuffled", "wrong_shuffled", within=1e-9, progress=said.append)
+        self.assertEqual(same.verdict, "unknown")
+        self.assertIn("within", same.text)
+        self.assertEqual(said[0], "comparing 40 elements of each")
+
     def test_random(self):
         same = self.verdict("shuffled", "larger_buffer")
         self.assertEqual(same.verdict, "multiset")

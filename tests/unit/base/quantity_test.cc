@@ -92,7 +92,7 @@ TEST_CASE("durations are in seconds unless a unit follows") {
 TEST_CASE("durations: everything else is refused") {
   CHECK(error_of([] { parse_duration_s("5 ms", "--think-time"); }) ==
         "plumber: error: --think-time: '5 ms' is not a duration\n"
-        "hint: write 5ms, 0.2s, 2min or plain seconds such as 0.2");
+        "hint: write 5ms, 0.2s, 2min or plain seconds below 1 such as 0.2");
   CHECK_THROWS_AS(parse_duration_s("-1"), Error);
   CHECK_THROWS_AS(parse_duration_s("1m"), Error);  // minutes or milli-what?
   CHECK_THROWS_AS(parse_duration_s(std::string(400, '9') + "h"), Error);

@@ -2,6 +2,8 @@
 // What a plan says first, and how its changes read, from hand-made values.
 #include "report/plan_view.h"
 
+#include <algorithm>
+
 #include "catch2_any.h"
 #include "pipeline_builder.h"
 #include "report/render.h"
@@ -87,6 +89,17 @@ TEST_CASE("A bound is said to be one, and what a cache costs first") {
   CHECK(
       says(text,
            "The first epoch, which fills the cache, runs at 108/s; the cache has paid for itself"));
+}
+
+TEST_CASE("A partial cache has a bound of the rest of the epoch, and a mean") {
+  OptimizeResult result = result_of(PlanStatus::kOptimal);
+  result.predicted.cached_share = 0.25;
+  result.predicted.bound = Bound{BoundKind::kConsumer, {}, 5000};
+  std::string text = text_of(result);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  CHECK(says(text,
+             "In the part of an epoch that is not cached, the consumer limits the pipeline to "
+             "5k/s; with the 25 % that are, the mean is 7.1k/s."));
 }
 
 TEST_CASE("A plan for the first epoch alone promises no more") {
