@@ -85,7 +85,7 @@ std::string over_budget_text(const Problem& problem, const PlannedMemory& memory
 }
 
 void warn(const Problem& problem, const BestPlan& plan, OptimizeResult& result) {
-  if (plan.over_budget && !result.provision) {  // else less was bought, and that will do
+  if (plan.over_budget) {
     result.warnings.push_back(over_budget_text(problem, result.memory, plan.fits));
   }
   const double gap = 1 - plan.found.bound_period_s / plan.found.best.period_s;
@@ -114,8 +114,7 @@ void fill(const Problem& problem, const BestPlan& plan, OptimizeResult& result) 
   }
 }
 
-/// What the program itself does, under TensorFlow's default rewrites and within the limits that
-/// were given: moves left out, and what a target does without.
+/// What the program itself does, under TensorFlow's default rewrites: moves left out.
 void compare_with(const Problem& original, OptimizeResult& result) {
   const double period_s = evaluate(original, original.stock).period_s;
   Predicted& predicted = result.predicted;
@@ -233,7 +232,6 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   }
   // From here on the limits are fixed.
   result.limits = within.limits;
-  const Problem given = make_problem(pipeline, analysis, options, machine_of(options.limits));
   const Problem original = make_problem(pipeline, analysis, within, machine_of(within.limits));
   // A target that is reached with the nodes where they are.
   if (target_per_s > 0 && !moves.edits.empty() && plan_reaches(original, target_per_s))
@@ -247,8 +245,14 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   if (!moves.edits.empty()) {
     if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
     if (plan.fits) result.status = PlanStatus::kOptimal;
+    compare_with(original, result);
   }
-  if (result.status == PlanStatus::kOptimal) compare_with(given, result);
+  if (result.provision && result.status == PlanStatus::kOptimal) {
+    // Stock TensorFlow has the disks that were given, not the slow one that a target makes do with.
+    Limits as_given = within.limits;
+    as_given.disks = options.limits.disks;
+    compare_with(make_problem(pipeline, analysis, within, machine_of(as_given)), result);
+  }
   const std::optional<Bound> bound = result.predicted.bound;
   add_moves(pipeline, moves, result);
   const bool missed = options.target_rate_per_s && target_per_s <= 0;

@@ -58,16 +58,9 @@ OptimizeResult solve_model(const Pipeline& pipeline, const Analysis& analysis,
 
 }  // namespace
 
-bool takes_less(const OptimizeResult& result) {
-  const bool less = result.limits.cores < result.given.cores ||
-                    result.limits.memory_bytes < result.given.memory_bytes || result.provision;
-  return less && result.status == PlanStatus::kOptimal;
-}
-
 OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,
                         const OptimizeOptions& options) {
   OptimizeResult result = solve_model(pipeline, analysis, options);
-  result.given = options.limits;
   // What is wrong with the trace is wrong with the plan too.
   result.warnings.insert(result.warnings.begin(), analysis.warnings.begin(),
                          analysis.warnings.end());

@@ -69,7 +69,7 @@ struct Sensitivity {
 
 struct Predicted {
   std::optional<double> as_traced_per_s;
-  double before_per_s = 0;                  // stock TensorFlow, default options, all that was given
+  double before_per_s = 0;                  // stock TensorFlow, default options
   std::optional<double> first_epoch_per_s;  // nullopt: what fills a cache did not run
   double after_per_s = 0;
   std::pair<double, double> range_per_s{0, 0};
@@ -143,8 +143,7 @@ struct PlannedDisk {
 struct OptimizeResult {
   ModelKind model = ModelKind::kDefault;
   PlanStatus status = PlanStatus::kNoChange;
-  Limits limits;  // of the plan: with a target, what it takes
-  Limits given;   // of stock TensorFlow, with which a plan is compared
+  Limits limits;
   std::vector<std::string> permissions;
   Predicted predicted;
   LpResult lp;
@@ -156,9 +155,6 @@ struct OptimizeResult {
   PlannedDisk disk;
   std::vector<std::string> warnings;
 };
-
-/// True if the plan is for less than was given, and stock TensorFlow is judged with all of it.
-bool takes_less(const OptimizeResult& result);
 
 /// Solves for the plan. Never throws for an infeasible target: that is a status.
 OptimizeResult optimize(const Pipeline& pipeline, const Analysis& analysis,

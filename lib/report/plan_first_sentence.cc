@@ -51,28 +51,6 @@ bool gains_only_first_epoch(const Predicted& predicted) {
          predicted.first_epoch_per_s < predicted.after_per_s;
 }
 
-// Stock TensorFlow has all that was given, the plan what the target takes: it need not be faster.
-Sentence target_sentence(const OptimizeResult& result) {
-  const Predicted& predicted = result.predicted;
-  const std::pair<Unit, Value> before{Unit::kPerSecond, predicted.before_per_s};
-  const std::pair<Unit, Value> after{Unit::kPerSecond, predicted.after_per_s};
-  const std::string bound = bound_words(predicted);
-  const bool faster = predicted.after_per_s > predicted.before_per_s;
-  Sentence sentence{faster ? "From {} (stock TensorFlow on " : "Stock TensorFlow reaches {} on ",
-                    {before}};
-  add_limits(sentence, result.given);
-  if (faster) {
-    sentence +=
-        {") to " + bound + "{}: " + (predicted.upper_bound ? "up to " : bound) +
-             "{} times as fast with {} on ",
-         {after, {Unit::kNone, predicted.speedup}, {Unit::kNone, changes_text(result.plan)}}};
-  } else {
-    sentence += {"; the target takes less: " + bound + "{} with {} on ",
-                 {after, {Unit::kNone, changes_text(result.plan)}}};
-  }
-  return sentence;
-}
-
 Sentence gain_sentence(const OptimizeResult& result) {
   const Predicted& predicted = result.predicted;
   const std::pair<Unit, Value> changes{Unit::kNone, changes_text(result.plan)};
@@ -82,7 +60,6 @@ Sentence gain_sentence(const OptimizeResult& result) {
   if (gains_only_first_epoch(predicted))
     return {"As fast as stock TensorFlow ({}), but for the first epoch, with {} on ",
             {{Unit::kPerSecond, predicted.before_per_s}, changes}};
-  if (takes_less(result)) return target_sentence(result);
   const std::string times = predicted.upper_bound ? "up to " : bound_words(predicted);
   return {"From {} (stock TensorFlow) to " + bound_words(predicted) + "{}: " + times +
               "{} times as fast with {} on ",
@@ -94,7 +71,7 @@ Sentence gain_sentence(const OptimizeResult& result) {
 
 Sentence optimal_sentence(const OptimizeResult& result) {
   const bool shrunk =
-      result.model == ModelKind::kDefault && result.memory.stock_bytes > result.given.memory_bytes;
+      result.model == ModelKind::kDefault && result.memory.stock_bytes > result.memory.budget_bytes;
   if (shrunk) return shrunk_sentence(result);
   Sentence sentence = gain_sentence(result);
   add_limits(sentence, result.limits);
@@ -105,7 +82,7 @@ Sentence optimal_sentence(const OptimizeResult& result) {
 // The target is reached as it is.
 Sentence unchanged_sentence(const OptimizeResult& result) {
   Sentence sentence{"No change: stock TensorFlow reaches the target, with {} on ",
-                    {{Unit::kPerSecond, result.predicted.after_per_s}}};
+                    {{Unit::kPerSecond, result.predicted.before_per_s}}};
   add_limits(sentence, result.limits);
   sentence.pattern += ".";
   return sentence;

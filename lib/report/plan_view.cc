@@ -137,18 +137,7 @@ void add_overview(Report& report, const OptimizeResult& result) {
   report.sections.push_back(json_field("permissions", result.permissions));
 }
 
-// What stock TensorFlow is judged with, where the plan takes less.
-void add_given(const OptimizeResult& result, Fields& fields) {
-  if (!takes_less(result)) return;
-  const Limits& given = result.given;
-  fields.fields.push_back({"before_with.cores", "", Unit::kCount, given.cores});
-  fields.fields.push_back({"before_with.memory_bytes", "", Unit::kBytes, given.memory_bytes});
-  fields.fields.push_back(
-      {"before_with.disk_bytes_per_s", "", Unit::kBytesPerSecond, disk_rate_of(given.disks)});
-}
-
-Section predicted_section(const Pipeline& pipeline, const OptimizeResult& result) {
-  const Predicted& predicted = result.predicted;
+Section predicted_section(const Pipeline& pipeline, const Predicted& predicted) {
   Fields fields{
       {{"as_traced_per_s", "", Unit::kPerSecond, value_of(predicted.as_traced_per_s)},
        {"before_per_s", "", Unit::kPerSecond, predicted.before_per_s},
@@ -179,7 +168,6 @@ Section predicted_section(const Pipeline& pipeline, const OptimizeResult& result
   } else {
     fields.fields.push_back({"sensitivity", "", Unit::kNone, {}});
   }
-  add_given(result, fields);
   return {"predicted", "", fields};
 }
 
@@ -293,7 +281,7 @@ Report plan_view(const Pipeline& pipeline, const OptimizeResult& result) {
   Report report;
   report.sections.push_back({"", "", headline(pipeline, result)});
   add_overview(report, result);
-  report.sections.push_back(predicted_section(pipeline, result));
+  report.sections.push_back(predicted_section(pipeline, result.predicted));
   report.sections.push_back(provision_section(result.provision));
   report.sections.push_back(edits_section(pipeline, result.plan.edits));
   add_housekeeping(report, result.plan.edits);
