@@ -92,7 +92,9 @@ ParallelCost parallel_cost(const HandOff& h, const Node& node, const NodeCost& c
   const double work_s = cost.calls > 0 ? cost.work_s / cost.calls : cost.work_s;
   const ParallelCall call = parallel_call(h, work_s, calls);
   double beside = calls_at_once(h, cost, calls);
-  if (waits_for_order(node))
+  // How much waits differ no trace says: alike, they hold nothing back.
+  const bool alike = calls.own_threads && calls_wait(h, cost);
+  if (waits_for_order(node) && !alike)
     beside = std::min(beside, calls.parallelism / order_loss(calls.parallelism, kHeldBackAtLeast));
   ParallelCost all;
   all.serial_s = cost.work_s + cost.calls * call.wall_s;

@@ -176,9 +176,9 @@ void set_range(const Problem& problem, const Settled& settled, const Evaluation&
     return;
   }
   if (const double calls = waiting_calls(problem, settled, after); calls > 2) {
-    const double taken = order_loss(calls, kHeldBackAtLeast);
-    predicted.range_per_s = {rate * taken / order_loss(calls, kHeldBackAtMost), rate * taken};
-    predicted.why = "the more alike the waits are, the more calls wait at once";
+    predicted.upper_bound = true;
+    predicted.range_per_s = {rate / order_loss(calls, kHeldBackAtMost), rate};
+    predicted.why = "results keep their order, so that fewer calls wait at once where waits differ";
     return;
   }
   if (const std::string assumed = assumed_disk(problem, after); !assumed.empty()) {
