@@ -76,10 +76,6 @@ bool can_be_inline(const Node& node) {
          node.function->facts.sharding.empty();
 }
 
-}  // namespace
-
-namespace {
-
 bool wants_own_threads(const Inspection& look, NodeId n) {
   const NodeCost& cost = look.analysis.costs.nodes[n];
   const bool parallel = look.analysis.setting[n].mode == Mode::kParallel;

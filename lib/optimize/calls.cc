@@ -14,7 +14,7 @@ namespace plumber {
 namespace {
 
 constexpr double kHedge = 1.2;
-constexpr double kWaits = 0.5;    // of its time: what waits so much is bound by that
+constexpr double kWaits = 0.5;    // of its time: a reader that waits so much is bound by that
 constexpr int kMostWaiting = 64;  // readers or calls at once
 constexpr double kSpareShortCalls = 4;
 constexpr double kSpare_bytes =
@@ -199,14 +199,15 @@ PerNode<int> most_calls(const Problem& problem) {
     if (!problem.node(id).inner.empty()) {
       most[id] = open_files(problem.node(id), std::max({static_cast<int>(cores), readers[id],
                                                         readers_for_waits(problem, id)}));
+      continue;
+    }
+    const bool waiting = waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off);
+    const double running =
+        cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
+    if (waiting) {
+      const double calls = in_pool(problem, id, pauses[id], running).calls;
+      most[id] = static_cast<int>(std::min<double>(std::ceil(calls), kMostWaiting));
     } else if (cores >= 2) {
-      const double running =
-          cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
-      if (waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off)) {
-        const double calls = in_pool(problem, id, pauses[id], running).calls;
-        most[id] = static_cast<int>(std::min<double>(std::ceil(calls), kMostWaiting));
-        continue;
-      }
       pool[id] = in_pool(problem, id, pauses[id], std::min(running, cores));
       if (problem.cost(id).calls > 0 && !mode_changes(problem.node(id).op).empty())
         waits = std::max(waits, pool[id].waits);

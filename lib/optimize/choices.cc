@@ -300,7 +300,7 @@ std::string why_elements_would_change(const Problem& problem, NodeId id) {
            "--allow stateful-parallel";
   }
   const bool as_written_parallel = node.threading != Threading::kSynchronous;
-  if (as_written_parallel) return "";
+  if (as_written_parallel && !in_order) return "";
   if (reaches(function, &FunctionFacts::missing) || function.facts.recursive) {
     return "its function cannot be followed to its end, so it may keep state";
   }

@@ -87,6 +87,8 @@ TEST_CASE("calls that wait run on threads of their own, as many as keep the core
   const OptimizeOptions options = within(2, 64e9);
   CHECK(most_calls(on_cores(p, options))[map] == 64);
 
+  CHECK(most_calls(make_problem(p.pipeline, p.analysis, within(1, 64e9), {1}))[map] == 64);
+
   SmallPipeline busy = p;
   busy.analysis.costs.nodes[map].cpu_s = 8 * 35e-3;
   CHECK_FALSE(ways(busy, map).contains(Mode::kParallelUnbounded));

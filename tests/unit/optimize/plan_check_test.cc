@@ -139,6 +139,19 @@ TEST_CASE("Python that was called once at a time may keep state") {
   }
 }
 
+TEST_CASE("a parallel map that was told to make one call at a time keeps their order") {
+  SmallPipeline p = training();
+  Node& map = p.pipeline[NodeId{3}];
+  map.threading = Threading::kParallelCalls;
+  map.function->facts.stateful = {"AssignAddVariableOp"};
+  const Edit more = edit_of(EditKind::kSetParallelism, "MapDataset/_3", "", kFour);
+  map.parallelism = 2;
+  CHECK(verdict(p, more) == "fine");
+  map.parallelism = 1;
+  CHECK(verdict(p, more).find("its function keeps state (AssignAddVariableOp)") !=
+        std::string::npos);
+}
+
 TEST_CASE("nodes change places only where no element could tell") {
   SmallPipeline p = training();
   const auto move = [&](const char* above, const char* below) {
