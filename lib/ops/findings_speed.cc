@@ -16,6 +16,13 @@ using fmt::format;
 
 constexpr double kMostlyHandOff = 0.5;
 
+// Calls beside each other give the same elements.
+bool free_of_order(const Function& function) {
+  const FunctionFacts& f = function.facts;
+  return f.stateful.empty() && f.python.empty() && f.seeded.empty() && f.missing.empty() &&
+         !f.recursive;
+}
+
 // By the rules of the optimiser: what it would refuse is not advised.
 bool may_run_in_parallel(const Node& node, const NodeCost& cost) {
   if (node.op != "MapDataset" && node.op != "FilterDataset" && node.op != "InterleaveDataset" &&
@@ -23,9 +30,7 @@ bool may_run_in_parallel(const Node& node, const NodeCost& cost) {
     return false;
   if (copies_little(node, cost)) return false;
   if (!node.function) return true;
-  const FunctionFacts& f = node.function->facts;
-  return f.stateful.empty() && f.python.empty() && f.seeded.empty() && f.missing.empty() &&
-         !f.recursive && !f.short_circuit;
+  return free_of_order(*node.function) && !node.function->facts.short_circuit;
 }
 
 bool is_handed_over(const Inspection& look, NodeId n) {
@@ -78,9 +83,10 @@ bool can_be_inline(const Node& node) {
 
 bool wants_own_threads(const Inspection& look, NodeId n) {
   const NodeCost& cost = look.analysis.costs.nodes[n];
-  const bool parallel = look.analysis.setting[n].mode == Mode::kParallel;
-  return (parallel || may_run_in_parallel(look.pipeline[n], cost)) &&
-         look.analysis.setting[n].mode != Mode::kParallelUnbounded &&
+  const NodeSetting& now = look.analysis.setting[n];
+  if (!look.pipeline[n].function || now.mode == Mode::kParallelUnbounded) return false;
+  const bool beside = now.mode == Mode::kParallel && now.parallelism >= 2;
+  return (beside || free_of_order(*look.pipeline[n].function)) &&
          knows_own_threads(look.pipeline) &&
          waits_often(look.pipeline[n], cost, look.analysis.costs.hand_off);
 }

@@ -27,9 +27,9 @@ bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*
 }
 
 /// Why calls of this node must not run beside each other; empty if they may.
-std::string why_not_parallel(const Problem& problem, NodeId id, Mode mode) {
+std::string why_not_parallel(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
-  if (problem.cost(id).python && mode != Mode::kParallelUnbounded) {
+  if (problem.cost(id).python && !waits_often(node, problem.cost(id), problem.costs.hand_off)) {
     return "its function is Python: calls hold one lock, so more of them in flight bring nothing";
   }
   if (cycle_is_computed(node)) {
@@ -156,7 +156,7 @@ bool worth_a_choice(const Problem& problem, NodeId id, Mode mode, double all_wor
 std::string why_not(const Problem& problem, NodeId id, Mode mode) {
   std::string reason = runs_body_inline(mode) ? why_not_inline(problem, id) : "";
   if (reason.empty() && is_boundary(problem.node(id), {mode})) {
-    reason = why_not_parallel(problem, id, mode);
+    reason = why_not_parallel(problem, id);
   }
   return reason;
 }

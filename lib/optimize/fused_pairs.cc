@@ -18,9 +18,11 @@ std::optional<NodeId> batch_over(const Pipeline& pipeline, const std::vector<Nod
   return plain ? std::optional(readers.front()) : std::nullopt;
 }
 
+// TensorFlow does not fuse calls on threads of their own.
 bool parts_pair(const ModeChoice& mode) {
+  const Mode how = mode.setting.mode;
   return mode.change != nullptr &&
-         (mode.setting.mode == Mode::kInline || mode.setting.mode == Mode::kParallelInline);
+         (how == Mode::kInline || how == Mode::kParallelInline || how == Mode::kParallelUnbounded);
 }
 
 }  // namespace
@@ -34,6 +36,11 @@ std::string why_no_new_pair(const Pipeline& moved) {
     if (moved[id].new_reader && batch_over(moved, readers[id], id)) return why;
   }
   return "";
+}
+
+std::string why_pair_stays(const Problem& problem, NodeId id) {
+  const bool pair = batch_over(*problem.pipeline, problem.consumers[id], id).has_value();
+  return pair ? why_errors_matter(*problem.pipeline) : "";
 }
 
 void keep_fused_pairs(const Problem& problem, Choices& choices) {

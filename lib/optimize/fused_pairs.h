@@ -14,6 +14,9 @@ namespace plumber {
 /// Why a move may not leave this pipeline: it makes such a pair of what was none. Empty: it may.
 std::string why_no_new_pair(const Pipeline& moved);
 
+/// Why this map and the batch above it may not be parted; empty: they may.
+std::string why_pair_stays(const Problem& problem, NodeId id);
+
 /// Takes back the choices that would part such a pair, and says so.
 void keep_fused_pairs(const Problem& problem, Choices& choices);
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "optimize/choices.h"
+#include "optimize/fused_pairs.h"
 #include "optimize/move_rules.h"
 #include "optimize/new_nodes.h"
 #include "optimize/partial_cache.h"
@@ -250,8 +251,10 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
       if (std::holds_alternative<std::monostate>(edit.value)) return {};
       return fault_of_calls(problem, id, edit.value);
     case EditKind::kSetParallelism:
-    case EditKind::kParallelInline:
     case EditKind::kParallelUnbounded:
+      if (const std::string why = why_pair_stays(problem, id); !why.empty()) return {why, {}};
+      [[fallthrough]];
+    case EditKind::kParallelInline:
       return fault_of_calls(problem, so_far.caller(id), edit.value);
     case EditKind::kSetBuffer:
       return fault_of_buffer(problem.node(id), edit.value);

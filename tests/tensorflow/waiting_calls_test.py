@@ -54,6 +54,22 @@ class WaitingCallsTest(RewriteTest):
         self.assertGreater(again["predicted"]["before_per_s"],
                            LEAST_FASTER * plan["predicted"]["before_per_s"])
 
+    def test_a_map_and_its_batch_where_errors_are_ignored(self):
+        """TensorFlow fuses no calls on threads of their own, and the fused op drops other elements
+        than the two."""
+        def sometimes(x):
+            time.sleep(WAIT_S / 2)
+            if x % 7 == 3:
+                raise ValueError("three")
+            return np.int64(x)
+
+        dataset = tf.data.Dataset.range(56).map(
+            lambda x: tf.numpy_function(sometimes, [x], tf.int64), num_parallel_calls=2)
+        dataset = dataset.batch(4).ignore_errors()
+        plan, program = self.planned(dataset)
+        self.assertNotIn("parallel_unbounded", [e["edit"] for e in plan["edits"]])
+        self.assertEqual(elements(plumber_tf.load(program), 1), elements(dataset, 1))
+
     def test_python_called_once_at_a_time_stays_so(self):
         dataset = tf.data.Dataset.range(400).map(asking).batch(2)
         plan, _ = self.planned(dataset)

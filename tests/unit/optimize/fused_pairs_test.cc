@@ -47,6 +47,22 @@ TEST_CASE("where errors are ignored the pair stays what TensorFlow makes of it")
                                     "others would be counted"}) == 1);
 }
 
+TEST_CASE("calls that wait stay in the pool where errors are ignored") {
+  for (const bool ignores : {false, true}) {
+    SmallPipeline p = tiny_calls(ignores);
+    const NodeId map{1};
+    p.pipeline[map].function->facts.file_reads = {"ReadFile"};
+    p.analysis.costs.nodes[map].work_s = 256 * 0.02;
+    p.pipeline.recorder.emplace().tensorflow_version = "2.21.0";
+    OptimizeOptions options = within(2, 8e9);
+    options.allow_cache = false;
+    CHECK(plans(optimize(p.pipeline, p.analysis, options), EditKind::kParallelUnbounded) !=
+          ignores);
+    const Problem problem = make_problem(p.pipeline, p.analysis, options, {2});
+    CHECK(why_pair_stays(problem, map).empty() != ignores);
+  }
+}
+
 TEST_CASE("no prefetch goes from between a map and its batch where errors are ignored") {
   SmallPipeline p;
   const NodeId range = p.source("RangeDataset", {.work_ms = 0.02, .elements = 256});
