@@ -226,23 +226,28 @@ std::string moved_label(const Pipeline& pipeline, const std::string& name) {
   return (batch ? "the batch of " : "") + label_of(pipeline, name);
 }
 
+std::string conversion(const std::string& op, const std::string& label, const std::string& calls,
+                       const char* plural) {
+  if (op == "RebatchDatasetV2")
+    return fmt::format("Make one op of {} and the unbatch below it", label);
+  if (op == "MapAndBatchDataset")
+    return fmt::format("Make one op of {} and the map below it, {} call{} at once", label, calls,
+                       plural);
+  if (calls == "-") return fmt::format("Make {} a {}", label, op);
+  return fmt::format("Run {} in parallel, {} call{} at once", label, calls, plural);
+}
+
 }  // namespace
 
 std::string sentence_of(const Edit& edit, const Pipeline& pipeline) {
   const std::string label = label_of(pipeline, edit.node);
   const std::string value = readable(value_of(edit.value), Unit::kCount);
-  const std::string plural = value == "1" ? "" : "s";
+  const char* plural = value == "1" ? "" : "s";
   switch (edit.kind) {
     case EditKind::kSetParallelism:
       return fmt::format("Run {} call{} of {} at once", value, plural, label);
     case EditKind::kConvert:
-      if (edit.to == "RebatchDatasetV2")
-        return fmt::format("Make one op of {} and the unbatch below it", label);
-      if (edit.to == "MapAndBatchDataset")
-        return fmt::format("Make one op of {} and the map below it, {} call{} at once", label,
-                           value, plural);
-      if (value == "-") return fmt::format("Make {} a {}", label, edit.to);
-      return fmt::format("Run {} in parallel, {} call{} at once", label, value, plural);
+      return conversion(edit.to, label, value, plural);
     case EditKind::kSequential:
       return fmt::format("Run {} sequentially", label);
     case EditKind::kInline:
