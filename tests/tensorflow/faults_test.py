@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a first user meets: no TensorFlow, a forgotten argument, a file that is not there."""
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -24,8 +25,10 @@ class InterruptedTest(FolderTest):
     def test_while_tensorflow_is_imported(self):
         """Quietly, as anywhere else."""
         self.file("tensorflow.py", "import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+        # A shell's background job starts what it runs with SIGINT ignored.
+        heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         with subprocess.Popen([sys.executable, str(BRIDGE), "calibrate"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heeds,
                               env={**os.environ, "PYTHONPATH": str(self.folder)}) as process:
             self.assertEqual(process.stdout.readline(), "importing\n")
             process.send_signal(signal.SIGINT)
