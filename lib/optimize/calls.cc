@@ -186,6 +186,10 @@ WaitingReaders waiting_readers(const Pipeline& pipeline, const Costs& costs, Nod
   return {share >= kWaits, share};
 }
 
+bool waits_often(const Problem& problem, NodeId id) {
+  return waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off);
+}
+
 PerNode<int> most_calls(const Problem& problem) {
   const double cores = cores_of(problem);
   const PerNode<double> cpu_s = cpu_from_here_up(problem);
@@ -201,10 +205,9 @@ PerNode<int> most_calls(const Problem& problem) {
                                                         readers_for_waits(problem, id)}));
       continue;
     }
-    const bool waiting = waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off);
     const double running =
         cpu_s[id] > 0 ? service_s(problem, id, false) * cores / cpu_s[id] : cores / kHedge;
-    if (waiting) {
+    if (waits_often(problem, id)) {
       const double calls = in_pool(problem, id, pauses[id], running).calls;
       most[id] = static_cast<int>(std::min<double>(std::ceil(calls), kMostWaiting));
     } else if (cores >= 2) {

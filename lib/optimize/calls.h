@@ -31,6 +31,9 @@ struct WaitingReaders {
 };
 WaitingReaders waiting_readers(const Pipeline& pipeline, const Costs& costs, NodeId interleave);
 
+/// As in ops/waiting_calls.h.
+bool waits_often(const Problem& problem, NodeId id);
+
 /// Most calls in flight that are worth having: what the shortest period asks for at which the node
 /// runs at all. What stands above it then runs too, on the same cores.
 PerNode<int> most_calls(const Problem& problem);

@@ -29,7 +29,7 @@ bool reaches(const Function& function, std::vector<std::string> FunctionFacts::*
 /// Why calls of this node must not run beside each other; empty if they may.
 std::string why_not_parallel(const Problem& problem, NodeId id) {
   const Node& node = problem.node(id);
-  if (problem.cost(id).python && !waits_often(node, problem.cost(id), problem.costs.hand_off)) {
+  if (problem.cost(id).python && !waits_often(problem, id)) {
     return "its function is Python: calls hold one lock, so more of them in flight bring nothing";
   }
   if (cycle_is_computed(node)) {
@@ -133,8 +133,7 @@ bool worth_sequential(const Problem& problem, NodeId id, double all_work_s) {
 /// Calls that wait get threads of their own rather than those of the pool.
 bool worth_own_threads(const Problem& problem, NodeId id) {
   if (problem.stock[id].mode == Mode::kParallelUnbounded) return true;
-  return knows_own_threads(*problem.pipeline) &&
-         waits_often(problem.node(id), problem.cost(id), problem.costs.hand_off) &&
+  return knows_own_threads(*problem.pipeline) && waits_often(problem, id) &&
          !problem.options->left_out.contains(EditKind::kParallelUnbounded);
 }
 

@@ -245,13 +245,12 @@ OptimizeResult optimize_by_default_model(const Pipeline& pipeline, const Analysi
   if (!moves.edits.empty()) {
     if (!plan.settled.any_edit) result.plan = build_plan(problem, plan.settled);
     if (plan.fits) result.status = PlanStatus::kOptimal;
-    compare_with(original, result);
   }
-  if (result.provision && result.status == PlanStatus::kOptimal) {
+  if (!moves.edits.empty() || (result.provision && result.status == PlanStatus::kOptimal)) {
     // Stock TensorFlow has the disks that were given, not the slow one that a target makes do with.
-    Limits as_given = within.limits;
-    as_given.disks = options.limits.disks;
-    compare_with(make_problem(pipeline, analysis, within, machine_of(as_given)), result);
+    Limits stock = within.limits;
+    stock.disks = options.limits.disks;
+    compare_with(make_problem(pipeline, analysis, within, machine_of(stock)), result);
   }
   const std::optional<Bound> bound = result.predicted.bound;
   add_moves(pipeline, moves, result);

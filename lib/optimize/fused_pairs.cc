@@ -18,7 +18,6 @@ std::optional<NodeId> batch_over(const Pipeline& pipeline, const std::vector<Nod
   return plain ? std::optional(readers.front()) : std::nullopt;
 }
 
-// TensorFlow does not fuse calls on threads of their own.
 bool parts_pair(const ModeChoice& mode) {
   const Mode how = mode.setting.mode;
   return mode.change != nullptr &&

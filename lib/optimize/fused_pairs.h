@@ -2,7 +2,8 @@
 // A map and the batch right above it, of which TensorFlow makes one op by default, where a node
 // ignores errors. With a failing element that op drops its whole batch; two ops drop what the batch
 // had taken so far, and the next one begins behind it. So the two have to stay as they are: no
-// inline map (for which fusing is switched off), no parallel batch, nothing between.
+// inline map (for which fusing is switched off), no calls on threads of their own (which TensorFlow
+// does not fuse), no parallel batch, nothing between.
 #pragma once
 
 #include <string>

@@ -250,10 +250,10 @@ Fault fault_of(const Problem& problem, const SoFar& so_far, const Edit& edit) {
     case EditKind::kPassThroughFilter:
       if (std::holds_alternative<std::monostate>(edit.value)) return {};
       return fault_of_calls(problem, id, edit.value);
-    case EditKind::kSetParallelism:
     case EditKind::kParallelUnbounded:
       if (const std::string why = why_pair_stays(problem, id); !why.empty()) return {why, {}};
       [[fallthrough]];
+    case EditKind::kSetParallelism:
     case EditKind::kParallelInline:
       return fault_of_calls(problem, so_far.caller(id), edit.value);
     case EditKind::kSetBuffer:

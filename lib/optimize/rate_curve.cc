@@ -25,7 +25,7 @@ RatePoint point_at(const Pipeline& pipeline, const Analysis& analysis,
 
 /// Memory buys nothing until a cache fits: a staircase, whose knee is the top of its last big step.
 void find_last_step(RateCurve& curve) {
-  constexpr double kBigStep = 0.1;  // of the highest rate
+  constexpr double kBigStep = 0.1;  // of the rate at the end
   const std::vector<RatePoint>& points = curve.points;
   const double most = points.empty() ? 0 : points.back().rate_per_s;
   std::size_t last = 0;

@@ -69,7 +69,6 @@ class CountTest(ShortEpochsTest):
         """A snapshot that was read, so that what made it stood still."""
         self.assertIn("cache-producers-gone", [f["id"] for f in analysis["findings"]])
         self.assertEqual(analysis["unaligned"]["model"], [])
-        limiting = [name.split("/")[0] for name in analysis["bottleneck"]["nodes"]]
         maker = next(node for node in analysis["nodes"] if node["function"] == "work")
         self.assertEqual(maker["visit_ratio"], 0)
         self.assertNotIn(maker["name"], analysis["bottleneck"]["nodes"])

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "catch2_any.h"
+#include "optimize/plan_check.h"
 #include "small_pipeline.h"
 
 namespace plumber {
@@ -60,6 +62,17 @@ TEST_CASE("calls that wait stay in the pool where errors are ignored") {
           ignores);
     const Problem problem = make_problem(p.pipeline, p.analysis, options, {2});
     CHECK(why_pair_stays(problem, map).empty() != ignores);
+    const auto refused = [&](EditKind kind) {
+      Edit edit{"E1", kind, "MapDataset/_1", "", std::int64_t{4}, "", {}, ""};
+      try {
+        check_plan(p.pipeline, p.analysis, {"", {edit}, {}, {}}, "plan.json");
+      } catch (const Error&) {
+        return true;
+      }
+      return false;
+    };
+    CHECK(refused(EditKind::kParallelUnbounded) == ignores);
+    CHECK_FALSE(refused(EditKind::kSetParallelism));  // the pair stays
   }
 }
 
