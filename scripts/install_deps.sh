@@ -8,7 +8,7 @@ packages=(cmake ninja-build g++ python3 libcli11-dev nlohmann-json3-dev protobuf
           libprotobuf-dev zlib1g-dev libglpk-dev libspdlog-dev libfmt-dev catch2)
 for argument in "$@"; do
   case $argument in
-    --tests) packages+=(clang-format-14 clang-tidy-16) ;;
+    --tests) packages+=(clang-16 clang-format-14 clang-tidy-16 libclang-rt-16-dev) ;;
     --tensorflow) packages+=(python3-venv) ;;
     *) echo "usage: install_deps.sh [--tests] [--tensorflow]" >&2; exit 2 ;;
   esac

@@ -76,7 +76,7 @@ TEST_CASE("One configuration of a stretch among many others is profiled all the 
 TEST_CASE("Profiles that are there already count, wherever they come from") {
   const std::vector<Placement> all = grid();
   std::vector<TrainingRun> seen;
-  for (const std::size_t i : {0, 1, 2, 3, 4}) seen.push_back(run_at_place(all[i]));
+  for (const std::size_t i : {0U, 1U, 2U, 3U, 4U}) seen.push_back(run_at_place(all[i]));
   std::set<Stretch> rest;  // one and two workers were enough of a machine
   while (const auto next = next_profile(all, seen)) {
     seen.push_back(run_at_place(all[next->at]));
